@@ -1,0 +1,101 @@
+"""What sees, hears, embeds and speaks. Protocols here; adapters beside, each the one door to its library.
+
+A model says who it is by `name` (`provider:model`), which is recorded on what it made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from vgraph.types import (
+    AudioPiece,
+    Caption,
+    Completion,
+    Detection,
+    Frame,
+    Message,
+    Segment,
+    TextRead,
+    ToolSpec,
+    Utterance,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@runtime_checkable
+class Captioner(Protocol):
+    """Describes a segment from its frames (JPEG bytes with their media offsets) and what was said in it."""
+
+    name: str
+
+    def caption(self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str) -> tuple[Caption, ...]: ...
+
+
+@runtime_checkable
+class Transcriber(Protocol):
+    """Turns audio, streamed in pieces, into utterances with media offsets."""
+
+    name: str
+
+    def transcribe(self, audio: Iterable[AudioPiece], language: str | None = None) -> Iterator[Utterance]: ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Text to vectors: float32 of shape (n, dimension), L2-normalised."""
+
+    name: str
+    dimension: int
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]: ...
+
+
+@runtime_checkable
+class ImageEmbedder(Protocol):
+    """Pictures (JPEG bytes) and texts into one space: float32 of shape (n, dimension), L2-normalised."""
+
+    name: str
+    dimension: int
+
+    def embed_images(self, images: Sequence[bytes]) -> NDArray[np.float32]: ...
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+@runtime_checkable
+class Detector(Protocol):
+    """Finds objects in frames that arrive in order of time."""
+
+    name: str
+
+    def detect(self, frames: Iterable[Frame]) -> Iterator[Detection]: ...
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Reads text off a frame (OCR)."""
+
+    name: str
+
+    def read(self, frame: Frame) -> tuple[TextRead, ...]: ...
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Completes a conversation; with `schema` (JSON Schema) the reply's `value` validates against it, or ModelError is raised."""
+
+    name: str
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        tools: Sequence[ToolSpec] = (),
+        max_tokens: int = 1024,
+        temperature: float = 0.0,
+    ) -> Completion: ...

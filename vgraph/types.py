@@ -1,0 +1,469 @@
+"""What flows through vgraph: plain frozen values, from a video file to a cited answer.
+
+    Video -> Segment -> Caption | Utterance | Detection | TextRead -> Chunk -> Extraction -> GraphDelta
+    Question -> Hit -> Evidence -> Answer(claims with citations)
+
+Units: `*_ms` are integer milliseconds. `start_ms`, `end_ms` and `at_ms` are UTC since 1970 in graph records; `offset_ms` and
+`end_offset_ms` are media time, from presentation timestamps, 0 at the first frame. Intervals are half open. Boxes are pixels of
+the displayed (rotated) frame. Nothing here imports a heavy library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+# --- media --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class VideoTrack:
+    """The picture stream of a file. `fps` is the average rate; `variable_rate` says that frame distances differ."""
+
+    codec: str
+    width: int
+    height: int
+    rotation: int
+    fps: float
+    variable_rate: bool
+    frames: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AudioTrack:
+    codec: str
+    sample_rate: int
+    channels: int
+    language: str | None
+
+
+class StartSource(StrEnum):
+    """Where a document's start time came from, in order of trust."""
+
+    flag = "flag"
+    sidecar = "sidecar"
+    container = "container"
+    file_name = "file_name"
+    unknown = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class StartTime:
+    """When the first frame was recorded (UTC ms) and how that is known; `unknown` counts from 1970-01-01T00:00Z."""
+
+    ms: int
+    source: StartSource
+
+
+@dataclass(frozen=True, slots=True)
+class Video:
+    """A probed recording. `content_hash` is SHA-256 of the file's bytes (hex)."""
+
+    path: Path
+    content_hash: str
+    size: int
+    container: str
+    duration_ms: int
+    picture: VideoTrack
+    audio: AudioTrack | None
+    created_ms: int | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A slice of a video, `[offset_ms, end_offset_ms)` in media time; `boundary` says what cut it."""
+
+    index: int
+    offset_ms: int
+    end_offset_ms: int
+    boundary: Literal["window", "scene"]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A decoded picture: `image` is uint8 RGB of shape (height, width, 3), rotation applied."""
+
+    offset_ms: int
+    image: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFrame:
+    """A frame kept as a JPEG; `asset` is its path relative to the asset folder."""
+
+    offset_ms: int
+    asset: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class AudioPiece:
+    """Mono float32 samples in [-1, 1] at `sample_rate` Hz, the first at `offset_ms` of the media."""
+
+    offset_ms: int
+    samples: NDArray[np.float32]
+    sample_rate: int = 16_000
+
+
+# --- what is seen, heard and given --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An entity named by a caption or found by extraction. `id` is a stable identity where the source knows one."""
+
+    name: str
+    type: str
+    id: str | None = None
+    description: str = ""
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """source -relation-> target by name; offsets are media time, None means the whole caption or chunk."""
+
+    source: str
+    target: str
+    relation: str
+    offset_ms: int | None = None
+    end_offset_ms: int | None = None
+    supporting_text: str = ""
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A description of a stretch of video. `origin` names the model, or `given` for captions from a sidecar."""
+
+    offset_ms: int
+    end_offset_ms: int
+    text: str
+    origin: str
+    entities: tuple[Mention, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str
+    offset_ms: int
+    end_offset_ms: int
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """Something said by one speaker without a break."""
+
+    offset_ms: int
+    end_offset_ms: int
+    text: str
+    origin: str
+    speaker: str | None = None
+    language: str | None = None
+    confidence: float = 1.0
+    words: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """An object in one frame; `track` joins detections of one object where the source or a tracker knows it."""
+
+    offset_ms: int
+    label: str
+    box: Box
+    confidence: float
+    origin: str
+    track: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One object followed over time: its detections in order of time. `label` is the commonest class."""
+
+    id: str
+    label: str
+    detections: tuple[Detection, ...]
+
+    @property
+    def offset_ms(self) -> int:
+        return self.detections[0].offset_ms
+
+    @property
+    def end_offset_ms(self) -> int:
+        return self.detections[-1].offset_ms
+
+    @property
+    def confidence(self) -> float:
+        return sum(d.confidence for d in self.detections) / len(self.detections)
+
+
+@dataclass(frozen=True, slots=True)
+class TextRead:
+    """Text read off a frame (OCR)."""
+
+    offset_ms: int
+    text: str
+    box: Box
+    confidence: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Entities and relations of one chunk. `method` is `model:<name>` or `structured` (no model: the given signals)."""
+
+    entities: tuple[Mention, ...]
+    relations: tuple[Relation, ...]
+    method: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CameraInfo:
+    """A point of view as its operator describes it. `clock_offset_ms` is added to recorded times to give UTC."""
+
+    label: str
+    place: str = ""
+    tz: str = "UTC"
+    clock_offset_ms: int = 0
+    position: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecars:
+    """Everything found beside a video, parsed; `warnings` tell which lines were skipped and why."""
+
+    camera: CameraInfo | None = None
+    start_ms: int | None = None
+    title: str | None = None
+    captions: tuple[Caption, ...] = ()
+    utterances: tuple[Utterance, ...] = ()
+    detections: tuple[Detection, ...] = ()
+    files: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+# --- the graph ----------------------------------------------------------------------------------------------------------
+
+Record = Mapping[str, Any]
+"""A vertex or edge as ArangoDB stores it: `_key`, for edges `_from` and `_to`, then the attributes of design.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDelta:
+    """What one step of ingest adds: records by collection name. Applying the same delta again changes nothing.
+
+    `vertices` and `edges` map a collection to its records. Entities are merged (times widen, names and cameras unite), everything else
+    is replaced by key.
+    """
+
+    vertices: Mapping[str, tuple[Record, ...]] = field(default_factory=dict)
+    edges: Mapping[str, tuple[Record, ...]] = field(default_factory=dict)
+
+
+# --- asking -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What may be looked at; None leaves a side open. `start_ms`/`end_ms` keep what overlaps [start_ms, end_ms)."""
+
+    cameras: tuple[str, ...] | None = None
+    documents: tuple[str, ...] | None = None
+    start_ms: int | None = None
+    end_ms: int | None = None
+    not_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk found by a query. `ranks` gives its place (from 1) in each leg that found it; `score` is the fused score."""
+
+    chunk: str
+    score: float
+    ranks: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceChunk:
+    """A chunk as evidence. `via` says how it was reached: `hit`, `hop:<n>`, `neighbour`."""
+
+    id: str
+    document: str
+    camera: str
+    camera_label: str
+    index: int
+    start_ms: int
+    end_ms: int
+    offset_ms: int
+    text: str
+    caption: str
+    transcript: str
+    ocr: str
+    frames: tuple[str, ...]
+    uri: str
+    score: float
+    via: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceEntity:
+    id: str
+    name: str
+    type: str
+    description: str
+    first_ms: int
+    last_ms: int
+    cameras: tuple[str, ...]
+    chunks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRelation:
+    id: str
+    source: str
+    source_name: str
+    target: str
+    target_name: str
+    relation: str
+    start_ms: int
+    end_ms: int
+    camera: str
+    chunk: str
+    supporting_text: str
+    confidence: float
+    hop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What retrieval found for a question, packed within `token_budget` tokens as `text`; every line carries its id."""
+
+    question: str
+    filters: Filters
+    hits: tuple[Hit, ...]
+    chunks: tuple[EvidenceChunk, ...]
+    entities: tuple[EvidenceEntity, ...]
+    relations: tuple[EvidenceRelation, ...]
+    text: str
+    tokens: int
+    token_budget: int
+    recorded: tuple[tuple[str, int, int], ...] = ()
+    """Coverage of the asked cameras and time: (camera, start_ms, end_ms). Empty when nothing was recorded then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a claim can be checked: the clip `uri` from `offset_ms` to `end_offset_ms`, seen by `camera` at `start_ms` UTC."""
+
+    chunk: str
+    document: str
+    camera: str
+    camera_label: str
+    start_ms: int
+    end_ms: int
+    offset_ms: int
+    end_offset_ms: int
+    uri: str
+    frame: str | None
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    text: str
+    citations: tuple[Citation, ...]
+
+
+class AnswerStatus(StrEnum):
+    """`not_found`: recorded, but no evidence. `not_recorded`: no camera covers the time asked. `unsupported`: nothing said could be cited."""
+
+    answered = "answered"
+    unsupported = "unsupported"
+    not_found = "not_found"
+    not_recorded = "not_recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens spent, as the endpoint counted them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`method` is `model:<name>` or `extractive` (no model wrote it: sentences of the evidence)."""
+
+    question: str
+    status: AnswerStatus
+    text: str
+    claims: tuple[Claim, ...]
+    method: str
+    evidence: Evidence
+    warnings: tuple[str, ...] = ()
+    usage: Usage = Usage()
+
+
+# --- talking to models --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message; `images` are JPEG bytes shown with the text."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str
+    images: tuple[bytes, ...] = ()
+    tool_call: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A chat model's reply; `value` is the parsed JSON when a schema was asked for."""
+
+    text: str
+    value: Any = None
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    model: str = ""
