@@ -7,6 +7,7 @@ VGraphError
 ├── MediaError             a file or stream cannot be opened or decoded: path, offset, codec
 │   └── SidecarError       a subtitle, caption or metadata file cannot be read: path, line
 ├── ModelError             a model or its endpoint failed after retries: which stage, which model
+│   ├── BadReply           it answered, but unusably: malformed, truncated, refused or empty
 │   └── MissingDependency  a model needs a package that is not installed: the command that adds it
 └── StoreError             the database refused: collection, ArangoDB error number
     └── Unavailable        the database cannot be reached; nothing was written
@@ -15,6 +16,11 @@ Each room translates its libraries' errors at its own door, so that callers meet
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from vgraph.types import Usage
 
 
 class VGraphError(Exception):
@@ -65,6 +71,22 @@ class ModelError(VGraphError):
     def __init__(self, message: str, *, stage: str = "", model: str = "") -> None:
         super().__init__(message)
         self.stage, self.model = stage, model
+
+
+class BadReply(ModelError):  # noqa: N818 - reads as the fact it states
+    """A model answered, but not usably, and asking again did not help; `usage` is what the attempts cost."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: Literal["malformed", "truncated", "refused", "empty"],
+        stage: str = "",
+        model: str = "",
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(message, stage=stage, model=model)
+        self.kind, self.usage = kind, usage
 
 
 class MissingDependency(ModelError):  # noqa: N818

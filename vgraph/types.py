@@ -460,10 +460,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A chat model's reply; `value` is the parsed JSON when a schema was asked for."""
+    """A chat model's reply; `value` is the parsed JSON when a schema was asked for. `truncated`: the text stops at the token limit."""
 
     text: str
     value: Any = None
     calls: tuple[ToolCall, ...] = ()
     usage: Usage = Usage()
     model: str = ""
+    truncated: bool = False
