@@ -491,7 +491,7 @@ class Parsed:
 
     `reads` and `writes`: data sources by where they stand (a written one is not in `reads` unless also read); graph
     names are in the tree only. `binds`: names without a leading "@" for values, with one for data sources, in order
-    of appearance. `variables`: how many were declared (ids are 0 .. variables - 1).
+    of appearance. `variables`: how many were declared (ids are 0 .. variables - 1). `warnings`: (number, message).
     """
 
     query: Query
@@ -500,6 +500,7 @@ class Parsed:
     writes: tuple[DataSource, ...]
     binds: tuple[str, ...]
     variables: int
+    warnings: tuple[tuple[int, str], ...] = ()
 
 
 # ---------------------------------------------------------------------------------------------- tree helpers

@@ -13,16 +13,16 @@ from typing import Any, Final, NamedTuple
 from ..errors import ArangoError
 
 
-
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
+    """A list of words, written as one text."""
     return text.split()
 
 
 KEYWORDS: Final = frozenset(
-    _words(
-        "FOR LET FILTER RETURN COLLECT SORT LIMIT WINDOW DISTINCT AGGREGATE ASC DESC NOT AND OR IN INTO WITH REMOVE INSERT "
-        "UPDATE REPLACE UPSERT GRAPH SHORTEST_PATH K_SHORTEST_PATHS ALL_SHORTEST_PATHS K_PATHS OUTBOUND INBOUND ANY ALL "
-        "NONE LIKE NULL TRUE FALSE"
+    words(
+        "FOR LET FILTER RETURN COLLECT SORT LIMIT WINDOW DISTINCT AGGREGATE ASC DESC NOT AND OR IN INTO WITH REMOVE "
+        "INSERT UPDATE REPLACE UPSERT GRAPH SHORTEST_PATH K_SHORTEST_PATHS ALL_SHORTEST_PATHS K_PATHS OUTBOUND "
+        "INBOUND ANY ALL NONE LIKE NULL TRUE FALSE"
     )
 )
 
@@ -71,11 +71,11 @@ _NAMES: Final = {
     "TRUE": "true",
     "FALSE": "false",
     "DISTINCT": "distinct modifier",
-    **{word: f"{word} declaration" for word in _words("FOR LET FILTER RETURN COLLECT SORT LIMIT WINDOW")},
-    **{word: f"{word} command" for word in _words("REMOVE INSERT UPDATE REPLACE UPSERT")},
-    **{word: f"{word.lower()} modifier" for word in _words("OUTBOUND INBOUND ANY ALL NONE")},
-    **{mark: f"{mark} operator" for mark in _words("== != < <= > >= + - * / % =~ !~")},
-    **{mark: mark for mark in _words("? : :: .. . , ( ) { } [ ]")},
+    **{word: f"{word} declaration" for word in words("FOR LET FILTER RETURN COLLECT SORT LIMIT WINDOW")},
+    **{word: f"{word} command" for word in words("REMOVE INSERT UPDATE REPLACE UPSERT")},
+    **{word: f"{word.lower()} modifier" for word in words("OUTBOUND INBOUND ANY ALL NONE")},
+    **{mark: f"{mark} operator" for mark in words("== != < <= > >= + - * / % =~ !~")},
+    **{mark: mark for mark in words("? : :: .. . , ( ) { } [ ]")},
 }
 
 

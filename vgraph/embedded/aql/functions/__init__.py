@@ -24,23 +24,24 @@ MODULES: Final = (
     "geo",
 )
 
-_loaded: Table = Table()
+
+def _load() -> Table:
+    """All tables in one; a module that does not exist yet is left out."""
+    joined = Table()
+    for name in MODULES:
+        try:
+            module = import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+            continue
+        joined.update(module.TABLE)
+    return joined
 
 
-def functions() -> Table:
-    """Every function, loaded at the first call (a module that does not exist yet is left out)."""
-    if not _loaded:
-        for name in MODULES:
-            try:
-                module = import_module(f".{name}", __name__)
-            except ModuleNotFoundError as error:
-                if error.name != f"{__name__}.{name}":
-                    raise
-                continue
-            _loaded.update(module.TABLE)
-    return _loaded
+FUNCTIONS: Final[Table] = _load()
 
 
 def lookup(name: str) -> Function | None:
     """A function by its name in capitals."""
-    return functions().get(name)
+    return FUNCTIONS.get(name)
