@@ -81,7 +81,7 @@ QUERY_START: Final = frozenset(
 
 
 def allow_depth(depth: int) -> None:
-    """Give Python room for a tree that deep: parsing, compiling and evaluating recurse. A plain query changes nothing."""
+    """Give Python room for a tree that deep (parsing, compiling, evaluating recurse); nothing happens for a usual one."""
     if depth > _DEEP and sys.getrecursionlimit() < _RECURSION_LIMIT:
         sys.setrecursionlimit(_RECURSION_LIMIT)
 
