@@ -79,7 +79,7 @@ class IngestSettings(Section):
     caption_frames: int = Field(8, ge=1)
     read_every_s: float = Field(10.0, gt=0)
     detect_every_s: float = Field(0.2, gt=0)
-    languages: tuple[str, ...] = ("en",)
+    language: str = "en"
     batch_segments: int = Field(16, ge=1)
 
 

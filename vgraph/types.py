@@ -263,6 +263,41 @@ class Sidecars:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One statement of a chunk's text with its own interval: the grain at which claims are cited."""
+
+    offset_ms: int
+    end_offset_ms: int
+    modality: Literal["caption", "speech", "ocr", "detection"]
+    text: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long operation has come; `total` is None while unknown."""
+
+    subject: str
+    stage: str
+    done: int
+    total: int | None
+    unit: str = "segments"
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What one ingest did. `outcome`: ingested, resumed (an interrupted one was finished) or unchanged (it was all there)."""
+
+    document: str
+    camera: str
+    title: str
+    outcome: Literal["ingested", "resumed", "unchanged"]
+    chunks: int
+    seconds: Mapping[str, float]
+    warnings: tuple[str, ...] = ()
+
+
 # --- the graph ----------------------------------------------------------------------------------------------------------
 
 Record = Mapping[str, Any]
@@ -316,15 +351,15 @@ class EvidenceChunk:
     start_ms: int
     end_ms: int
     offset_ms: int
+    end_offset_ms: int
     text: str
-    caption: str
-    transcript: str
-    ocr: str
-    frames: tuple[str, ...]
+    lines: tuple[Line, ...]
+    frames: tuple[tuple[int, str], ...]
     uri: str
+    tz: str
     score: float
     via: str
-    origin: str
+    origins: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,392 @@
+"""Chunks as vertices and edges: the records of design.md, keyed by content, in one GraphDelta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from vgraph.ingest.chunks import Chunk, clip_track
+from vgraph.ingest.extract import followed
+from vgraph.ingest.keys import chunk_key, content_key, edge_key, entity_key, normal_name
+from vgraph.types import (
+    Box,
+    CameraInfo,
+    Detection,
+    GraphDelta,
+    Line,
+    Mention,
+    Record,
+    Relation,
+    Segment,
+    StartTime,
+    Track,
+    Utterance,
+    Video,
+    Word,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and when a document's records stand: added to every one of them. `start_ms` is the UTC time of media offset 0."""
+
+    document: str
+    camera: str
+    start_ms: int
+
+    def at(self, offset_ms: int) -> int:
+        return self.start_ms + offset_ms
+
+
+# --- cameras and documents ----------------------------------------------------------------------------------------------
+
+
+def camera_record(key: str, info: CameraInfo, known: Mapping[str, Any] | None) -> Record:
+    """What is known of a camera: a fact given now replaces an older one, silence does not."""
+    given = {
+        "label": info.label,
+        "place": info.place or None,
+        "tz": info.tz if info.tz != "UTC" else None,
+        "position": list(info.position) if info.position else None,
+        "clock": {"offset_ms": info.clock_offset_ms, "drift_ppm": 0.0, "uncertainty_ms": None} if info.clock_offset_ms else None,
+    }
+    default = {"label": info.label, "place": "", "tz": "UTC", "position": None, "clock": {"offset_ms": 0, "drift_ppm": 0.0, "uncertainty_ms": None}}
+    old = {name: value for name, value in (known or {}).items() if name in default}
+    return {"_key": key, **default, **old, **{name: value for name, value in given.items() if value is not None}}
+
+
+def document_record(
+    place: Place, video: Video, start: StartTime, *, title: str, uri: str, state: str, facts: Mapping[str, Any]
+) -> Record:
+    return {
+        "_key": place.document,
+        "camera": place.camera,
+        "kind": "video",
+        "title": title,
+        "uri": uri,
+        "content_hash": video.content_hash,
+        "media": media_facts(video),
+        "start_ms": place.start_ms,
+        "start_source": str(start.source),
+        "end_ms": place.start_ms + video.duration_ms,
+        "duration_ms": video.duration_ms,
+        "state": state,
+        **facts,
+    }
+
+
+def media_facts(video: Video) -> dict[str, Any]:
+    return {
+        "container": video.container,
+        "size": video.size,
+        "picture": asdict(video.picture),
+        "audio": asdict(video.audio) if video.audio else None,
+        "created_ms": video.created_ms,
+    }
+
+
+def document_delta(place: Place, camera: Record, document: Record) -> GraphDelta:
+    """The camera, the document and the edge between them."""
+    edge = _edge("documents", place.document, "RECORDED_BY", "cameras", place.camera, place)
+    return GraphDelta({"cameras": (camera,), "documents": (document,)}, {"RECORDED_BY": (edge,)})
+
+
+# --- what was said and followed ----------------------------------------------------------------------------------------
+
+
+def utterance_record(place: Place, utterance: Utterance) -> Record:
+    key = content_key("utterance", place.document, utterance.offset_ms, utterance.speaker or "", utterance.text)
+    return {
+        "_key": key,
+        "document": place.document,
+        "camera": place.camera,
+        "speaker": utterance.speaker,
+        "text": utterance.text,
+        "language": utterance.language,
+        "confidence": utterance.confidence,
+        "origin": utterance.origin,
+        "words": [[w.text, w.offset_ms, w.end_offset_ms, w.confidence] for w in utterance.words],
+        **_span(place, utterance.offset_ms, utterance.end_offset_ms),
+    }
+
+
+def utterance_of(record: Record) -> Utterance:
+    return Utterance(
+        record["offset_ms"], record["end_offset_ms"], record["text"], record["origin"], record["speaker"], record["language"],
+        record["confidence"], tuple(Word(*word) for word in record["words"]),
+    )  # fmt: skip
+
+
+def track_record(place: Place, track: Track) -> Record:
+    """`boxes` holds one row a detection: [offset_ms, x, y, width, height, confidence], pixels."""
+    boxes = [[d.offset_ms, d.box.x, d.box.y, d.box.width, d.box.height, d.confidence] for d in track.detections]
+    return {
+        "_key": track_key(place.document, track.id),
+        "document": place.document,
+        "camera": place.camera,
+        "track": track.id,
+        "class": track.label,
+        "confidence": round(track.confidence, 4),
+        "origin": track.detections[0].origin,
+        "boxes": boxes,
+        **_span(place, track.offset_ms, track.end_offset_ms),
+    }
+
+
+def track_of(record: Record) -> Track:
+    label, origin, track = record["class"], record["origin"], record["track"]
+    detections = tuple(
+        Detection(int(at), label, Box(x, y, width, height), confidence, origin, track)
+        for at, x, y, width, height, confidence in record["boxes"]
+    )
+    return Track(track, label, detections)
+
+
+def track_key(document: str, track: str) -> str:
+    return content_key("track", document, track)
+
+
+# --- chunks -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Embeddings of a batch, rows in the order of its chunks, entities and frames; None where no model makes them."""
+
+    chunks: NDArray[np.float32]
+    entities: NDArray[np.float32]
+    frames: NDArray[np.float32] | None
+
+
+def chunks_delta(
+    place: Place, chunks: Sequence[Chunk], after: Segment | None, vectors: Vectors, recorded_ms: int, ledger: Record
+) -> GraphDelta:
+    """Everything a batch of chunks adds, with the ledger entry that says it is done. `after` is the segment before the batch."""
+    entities = batch_entities(place, chunks)
+    vertices = {
+        "chunks": tuple(_chunk(place, c, v) for c, v in zip(chunks, vectors.chunks, strict=True)),
+        "frames": tuple(_frames(place, chunks, vectors.frames)),
+        "entities": tuple({**e, "embedding": v.tolist()} for e, v in zip(entities, vectors.entities, strict=True)),
+        "ledger": (ledger,),
+    }
+    edges = {
+        "PART_OF": tuple(_edge("chunks", _key(place, c), "PART_OF", "documents", place.document, place) for c in chunks),
+        "NEXT_CHUNK": tuple(_chain(place, [*([after] if after else []), *(c.signals.segment for c in chunks)])),
+        "HAS_ENTITY": tuple(_unique(edge for c in chunks for edge in _mentions(place, c))),
+        "LINKS_TO": tuple(_unique(edge for c in chunks for edge in _links(place, c, recorded_ms))),
+        "SEEN_IN": tuple(edge for c in chunks for edge in _seen(place, c)),
+        "DEPICTS": tuple(_unique(edge for c in chunks for edge in _depicts(place, c))),
+    }
+    return GraphDelta(vertices, edges)
+
+
+def _key(place: Place, chunk: Chunk) -> str:
+    return chunk_key(place.document, chunk.signals.segment.offset_ms)
+
+
+def _chunk(place: Place, chunk: Chunk, vector: NDArray[np.float32]) -> Record:
+    signals, text = chunk.signals, chunk.text
+    segment = signals.segment
+    return {
+        "_key": _key(place, chunk),
+        "document": place.document,
+        "camera": place.camera,
+        "index": segment.index,
+        "boundary": segment.boundary,
+        "caption": text.caption,
+        "transcript": text.transcript,
+        "ocr": text.ocr,
+        "text": text.text,
+        "lines": [line_row(line) for line in text.lines],
+        "origins": text.origins,
+        "extraction": chunk.extraction.method,
+        "frames": [[frame.offset_ms, frame.asset] for frame in signals.frames],
+        "warnings": list(chunk.warnings),
+        "embedding": vector.tolist(),
+        **_span(place, segment.offset_ms, segment.end_offset_ms),
+    }
+
+
+def line_row(line: Line) -> list[Any]:
+    """A line as stored: [offset_ms, end_offset_ms, modality, origin, text]."""
+    return [line.offset_ms, line.end_offset_ms, line.modality, line.origin, line.text]
+
+
+def _frames(place: Place, chunks: Sequence[Chunk], vectors: NDArray[np.float32] | None) -> Iterator[Record]:
+    number = 0
+    for chunk in chunks:
+        for frame in chunk.signals.frames:
+            record = {
+                "_key": f"{place.document}-f{frame.offset_ms:010d}",
+                "document": place.document,
+                "camera": place.camera,
+                "chunk": _key(place, chunk),
+                "at_ms": place.at(frame.offset_ms),
+                "offset_ms": frame.offset_ms,
+                "asset": frame.asset,
+                "width": frame.width,
+                "height": frame.height,
+            }
+            yield record if vectors is None else {**record, "embedding": vectors[number].tolist()}
+            number += 1
+
+
+def _chain(place: Place, segments: Sequence[Segment]) -> Iterator[Record]:
+    for earlier, later in pairwise(segments):
+        keys = chunk_key(place.document, earlier.offset_ms), chunk_key(place.document, later.offset_ms)
+        gap = later.offset_ms - earlier.end_offset_ms
+        yield _edge("chunks", keys[0], "NEXT_CHUNK", "chunks", keys[1], place, gap_ms=gap)
+
+
+# --- entities and relations ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Appearance:
+    """An entity in a chunk: when, by which sense, under which name."""
+
+    mention: Mention
+    modality: str
+    offset_ms: int
+    end_offset_ms: int
+
+
+def batch_entities(place: Place, chunks: Sequence[Chunk]) -> list[Record]:
+    """One record an entity of the batch, its times and cameras those of its appearances; order of first appearance."""
+    found: dict[str, dict[str, Any]] = {}
+    for chunk in chunks:
+        for seen in _appearances(place, chunk):
+            key = entity_key(seen.mention)
+            first, last = place.at(seen.offset_ms), place.at(seen.end_offset_ms)
+            record = found.setdefault(key, _entity(key, seen.mention, place, first, last))
+            record["first_ms"], record["last_ms"] = min(record["first_ms"], first), max(record["last_ms"], last)
+            record["aliases"] = sorted({*record["aliases"], seen.mention.name})
+            record["description"] = record["description"] or seen.mention.description
+    return list(found.values())
+
+
+def _entity(key: str, mention: Mention, place: Place, first: int, last: int) -> dict[str, Any]:
+    return {
+        "_key": key,
+        "type": mention.type,
+        "name": mention.name,
+        "aliases": [mention.name],
+        "description": mention.description,
+        "first_ms": first,
+        "last_ms": last,
+        "cameras": [place.camera],
+    }
+
+
+def entity_text(record: Record) -> str:
+    """What is embedded of an entity."""
+    return ". ".join(part for part in (record["name"], record["type"], record["description"]) if part)
+
+
+def _appearances(place: Place, chunk: Chunk) -> Iterator[_Appearance]:
+    """Every appearance by every sense; what only the extraction knows of spans the lines that name it, or the chunk."""
+    signals, segment = chunk.signals, chunk.signals.segment
+    by_name = {normal_name(m.name): m for m in chunk.extraction.entities}
+    told: set[str] = set()
+    for name, modality, start, end in _named_spans(chunk):
+        if mention := by_name.get(normal_name(name)):
+            told.add(normal_name(mention.name))
+            yield _Appearance(mention, modality, max(start, segment.offset_ms), min(max(start, end), segment.end_offset_ms))
+    for _, mention, start, end in followed(signals, place.document):
+        yield _Appearance(mention, "detection", start, end)
+    for name, mention in by_name.items():
+        if name not in told:
+            yield _Appearance(mention, "extraction", *_naming_lines(name, chunk))
+
+
+def _named_spans(chunk: Chunk) -> Iterator[tuple[str, str, int, int]]:
+    signals = chunk.signals
+    for caption in signals.captions:
+        for mention in caption.entities:
+            yield mention.name, "caption", caption.offset_ms, caption.end_offset_ms
+    for utterance in signals.utterances:
+        if utterance.speaker:
+            yield utterance.speaker, "speech", utterance.offset_ms, utterance.end_offset_ms
+    for read in signals.reads:
+        yield read.text, "ocr", read.offset_ms, read.offset_ms
+
+
+def _naming_lines(name: str, chunk: Chunk) -> tuple[int, int]:
+    lines = [line for line in chunk.text.lines if name in normal_name(line.text)]
+    if not lines:
+        return chunk.signals.segment.offset_ms, chunk.signals.segment.end_offset_ms
+    return min(line.offset_ms for line in lines), max(line.end_offset_ms for line in lines)
+
+
+def _mentions(place: Place, chunk: Chunk) -> Iterator[Record]:
+    for seen in _appearances(place, chunk):
+        yield _edge(
+            "chunks", _key(place, chunk), "HAS_ENTITY", "entities", entity_key(seen.mention), place,
+            stamp=f"{seen.offset_ms}-{seen.modality}", modality=seen.modality, mention=seen.mention.name,
+            confidence=seen.mention.confidence, **_span(place, seen.offset_ms, seen.end_offset_ms),
+        )  # fmt: skip
+
+
+def _links(place: Place, chunk: Chunk, recorded_ms: int) -> Iterator[Record]:
+    """Relations whose both ends are entities of this chunk."""
+    by_name = {normal_name(m.name): m for m in chunk.extraction.entities}
+    for relation in chunk.extraction.relations:
+        source, target = by_name.get(normal_name(relation.source)), by_name.get(normal_name(relation.target))
+        if source and target:
+            yield _link(place, chunk, relation, source, target, recorded_ms)
+
+
+def _link(place: Place, chunk: Chunk, relation: Relation, source: Mention, target: Mention, recorded_ms: int) -> Record:
+    segment = chunk.signals.segment
+    start = segment.offset_ms if relation.offset_ms is None else relation.offset_ms
+    end = segment.end_offset_ms if relation.end_offset_ms is None else relation.end_offset_ms
+    return _edge(
+        "entities", entity_key(source), "LINKS_TO", "entities", entity_key(target), place,
+        stamp=f"{relation.relation}-{place.at(start)}-{place.document}", relation=relation.relation, chunk=_key(place, chunk),
+        supporting_text=relation.supporting_text, confidence=relation.confidence, method=chunk.extraction.method,
+        recorded_ms=recorded_ms, retracted_ms=None, **_span(place, start, end),
+    )  # fmt: skip
+
+
+def _seen(place: Place, chunk: Chunk) -> Iterator[Record]:
+    for track in chunk.signals.tracks:
+        part = clip_track(track, chunk.signals.segment)
+        yield _edge(
+            "tracks", track_key(place.document, track.id), "SEEN_IN", "chunks", _key(place, chunk), place,
+            boxes=len(part.detections), confidence=round(part.confidence, 4), **_span(place, part.offset_ms, part.end_offset_ms),
+        )  # fmt: skip
+
+
+def _depicts(place: Place, chunk: Chunk) -> Iterator[Record]:
+    for track, mention, _, _ in followed(chunk.signals, place.document):
+        yield _edge(
+            "tracks", track_key(place.document, track), "DEPICTS", "entities", entity_key(mention), place, confidence=1.0
+        )
+
+
+# --- edges --------------------------------------------------------------------------------------------------------------
+
+
+def _edge(
+    source: str, source_key: str, kind: str, target: str, target_key: str, place: Place, *, stamp: str = "", **carries: Any
+) -> Record:
+    """An edge with the document and camera it rests on, so that filters and deletion find it by index."""
+    start, end = f"{source}/{source_key}", f"{target}/{target_key}"
+    key = edge_key(start, kind, end, stamp)
+    return {"_key": key, "_from": start, "_to": end, "document": place.document, "camera": place.camera, **carries}
+
+
+def _span(place: Place, start: int, end: int) -> dict[str, int]:
+    return {"start_ms": place.at(start), "end_ms": place.at(end), "offset_ms": start, "end_offset_ms": end}
+
+
+def _unique(records: Iterable[Record]) -> Iterator[Record]:
+    """The first of each key: one statement told twice in a batch is one edge."""
+    return iter({record["_key"]: record for record in reversed(list(records))}.values())
+

@@ -1,0 +1,131 @@
+"""Question -> Hit -> Evidence: one hybrid query, the entities around it, neighbours along time, packed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from vgraph.models import Embedder
+from vgraph.retrieve.intent import time_span, with_time
+from vgraph.retrieve.pack import pack
+from vgraph.store import Store
+from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelation, Filters, Hit, Line
+
+ENTITY_LIMIT = 12
+RELATION_LIMIT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How far retrieval goes: chunks returned, candidates a leg, rank constant, hops, neighbours, token budget."""
+
+    k: int = 10
+    leg_k: int = 30
+    rrf_k: int = 60
+    hops: int = 2
+    neighbours: int = 1
+    token_budget: int = 4000
+
+
+class QueryVectors:
+    """Embeds questions, keeping the last ones: a query embedding can cost more than the retrieval."""
+
+    def __init__(self, embedder: Embedder, size: int = 256) -> None:
+        self._embedder, self._size = embedder, size
+        self._kept: OrderedDict[str, list[float]] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, text: str) -> list[float]:
+        with self._lock:
+            if text in self._kept:
+                self._kept.move_to_end(text)
+                return self._kept[text]
+        vector: list[float] = self._embedder.embed([text], query=True)[0].tolist()
+        with self._lock:
+            self._kept[text] = vector
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+        return vector
+
+
+def retrieve(question: str, store: Store, vectors: QueryVectors, filters: Filters = Filters(), profile: Profile = Profile()) -> Evidence:  # noqa: B008 - frozen
+    """Evidence for a question. A time the question names becomes a filter unless the caller gave one; filters hold in every step."""
+    filters = _narrowed(question, filters, store)
+    recorded = tuple((row["camera"], row["start_ms"], row["end_ms"]) for row in store.coverage(filters))
+    hits = store.hybrid_chunks(vectors(question), question, filters, k=profile.k, leg_k=profile.leg_k, rrf_k=profile.rrf_k)
+    keys = [hit.chunk for hit in hits]
+    around = store.stitch_chunks(keys, filters, neighbours=profile.neighbours)
+    graph = _expanded(keys, store, filters, profile)
+    reached = _reached(hits, around, graph["relations"])
+    chunks = _evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters))
+    entities = _entities(graph)
+    kept, relations, text, tokens = pack(chunks, _relations(graph), profile.token_budget)
+    return Evidence(question, filters, hits, kept, entities, relations, text, tokens, profile.token_budget, recorded)
+
+
+def _narrowed(question: str, filters: Filters, store: Store) -> Filters:
+    cameras = [c for c in store.cameras() if filters.cameras is None or c["_key"] in filters.cameras]
+    zones = {camera["tz"] for camera in cameras}
+    last = max((camera["last_ms"] for camera in cameras if camera["last_ms"] is not None), default=None)
+    return with_time(filters, time_span(question, zones.pop() if len(zones) == 1 else "UTC", last))
+
+
+def _expanded(keys: Sequence[str], store: Store, filters: Filters, profile: Profile) -> dict[str, Any]:
+    if not keys:
+        return {"anchors": [], "relations": [], "entities": [], "mentions": []}
+    return store.expand_entities(keys, filters, hops=profile.hops, entity_limit=ENTITY_LIMIT, relation_limit=RELATION_LIMIT)
+
+
+def _reached(
+    hits: Sequence[Hit], around: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[str, Any]]
+) -> list[tuple[str, str, float]]:
+    """(chunk key, how it was reached, score), best first: hits, then chunks of relations one hop away, then neighbours."""
+    reached: dict[str, tuple[str, str, float]] = {hit.chunk: (hit.chunk, "hit", hit.score) for hit in hits}
+    scores = {hit.chunk: hit.score for hit in hits}
+    for relation in relations:
+        reached.setdefault(relation["chunk"], (relation["chunk"], f"hop:{relation['hop']}", 0.0))
+    for row in around:
+        score = scores.get(row["of"].removeprefix("chunks/"), 0.0) / (1 + row["distance"])
+        reached.setdefault(row["chunk"], (row["chunk"], "neighbour", score))
+    order = {"hit": 0, "hop:1": 1, "neighbour": 2}
+    return sorted(reached.values(), key=lambda item: (order.get(item[1], 3), -item[2]))
+
+
+def _evidence_chunks(reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]]) -> list[EvidenceChunk]:
+    return [_evidence_chunk(rows[key], via, score) for key, via, score in reached if key in rows]
+
+
+def _evidence_chunk(row: Mapping[str, Any], via: str, score: float) -> EvidenceChunk:
+    lines = tuple(Line(start, end, modality, text, origin) for start, end, modality, origin, text in row["lines"])
+    return EvidenceChunk(
+        id=row["_key"], document=row["document"], camera=row["camera"], camera_label=row["camera_label"], index=row["index"],
+        start_ms=row["start_ms"], end_ms=row["end_ms"], offset_ms=row["offset_ms"], end_offset_ms=row["end_offset_ms"],
+        text=row["text"], lines=lines, frames=tuple((at, asset) for at, asset in row["frames"]), uri=row["uri"], tz=row["tz"],
+        score=score, via=via, origins=row["origins"],
+    )  # fmt: skip
+
+
+def _entities(graph: Mapping[str, Any]) -> tuple[EvidenceEntity, ...]:
+    chunks = {row["entity"]: tuple(c.removeprefix("chunks/") for c in row["chunks"]) for row in graph["mentions"]}
+    place = {entity: number for number, entity in enumerate(graph["anchors"])}
+    found = [
+        EvidenceEntity(
+            e["_id"], e["name"], e["type"], e["description"], e["first_ms"], e["last_ms"], tuple(e["cameras"]), chunks.get(e["_id"], ())
+        )
+        for e in graph["entities"]
+    ]
+    return tuple(sorted(found, key=lambda entity: (place.get(entity.id, len(place)), entity.name)))
+
+
+def _relations(graph: Mapping[str, Any]) -> list[EvidenceRelation]:
+    names = {entity["_id"]: entity["name"] for entity in graph["entities"]}
+    return [
+        EvidenceRelation(
+            r["_id"], r["_from"], names.get(r["_from"], r["_from"]), r["_to"], names.get(r["_to"], r["_to"]), r["relation"],
+            r["start_ms"], r["end_ms"], r["camera"], r["chunk"], r["supporting_text"], r["confidence"], r["hop"],
+        )
+        for r in graph["relations"]
+    ]  # fmt: skip

@@ -1,0 +1,121 @@
+"""Makes the collections, indexes, analyzers, views and the named graph of `arango/` exist. Running it again changes nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from arango.database import StandardDatabase
+
+from vgraph.store.resources import bodies
+from vgraph.store.translate import translated
+
+SCHEMA_VERSION = 1
+META = "vgraph_meta"
+
+
+def collection_names(edges: bool | None = None) -> tuple[str, ...]:
+    """All of vgraph's collections, or only the edge (True) or vertex (False) ones."""
+    found = (body["collection"] for body in bodies("collections"))
+    return tuple(c["name"] for c in found if edges is None or (c["type"] == 3) == edges)
+
+
+def ensure_schema(db: StandardDatabase, language: str) -> None:
+    """Create what is missing. `language` (ISO 639-1) is how text is stemmed; it is fixed when the database is made."""
+    with translated("create the schema"):
+        _ensure_collections(db)
+        _ensure_analyzers(db, language)
+        _ensure_views(db)
+        _ensure_graphs(db)
+
+
+def _ensure_collections(db: StandardDatabase) -> None:
+    present = {c["name"] for c in db.collections()}
+    for body in bodies("collections"):
+        name = body["collection"]["name"]
+        if name not in present:
+            db.create_collection(name, edge=body["collection"]["type"] == 3)
+        _ensure_indexes(db, name, [index for index in body["indexes"] if index["type"] != "vector"])
+
+
+def _ensure_indexes(db: StandardDatabase, collection: str, wanted: list[dict[str, Any]]) -> None:
+    if not wanted:
+        return
+    present = {index["name"] for index in db.collection(collection).indexes()}
+    for index in wanted:
+        if index["name"] not in present:
+            db.collection(collection).add_index(index)
+
+
+def _ensure_analyzers(db: StandardDatabase, language: str) -> None:
+    present = {analyzer["name"].rpartition("::")[2] for analyzer in db.analyzers()}
+    for body in bodies("analyzers"):
+        if body["name"] not in present:
+            properties = {**body["properties"], "locale": language}
+            db.create_analyzer(body["name"], body["type"], properties, body["features"])
+
+
+def _ensure_views(db: StandardDatabase) -> None:
+    present = {view["name"] for view in db.views()}
+    for body in bodies("views"):
+        if body["name"] not in present:
+            properties = {key: value for key, value in body.items() if key not in ("name", "type")}
+            db.create_view(body["name"], body["type"], properties)
+
+
+def _ensure_graphs(db: StandardDatabase) -> None:
+    for body in bodies("graphs"):
+        if not db.has_graph(body["name"]):
+            definitions = [
+                {"edge_collection": d["collection"], "from_vertex_collections": d["from"], "to_vertex_collections": d["to"]}
+                for d in body["edgeDefinitions"]
+            ]
+            db.create_graph(body["name"], definitions, body["orphanCollections"])
+
+
+def vector_collections() -> tuple[str, ...]:
+    return tuple(
+        body["collection"]["name"]
+        for body in bodies("collections")
+        if any(index["type"] == "vector" for index in body["indexes"])
+    )
+
+
+def ensure_vector_index(db: StandardDatabase, collection: str, dimension: int) -> bool:
+    """Build a collection's vector index once it holds vectors, and again when it has outgrown its lists; True when it was built.
+
+    A server trains the index on what is there when it is made, so it can neither precede the data nor stay for ever
+    (ArangoDB documentation, "Vector indexes").
+    """
+    wanted = _lists_for(_vectors(db, collection))
+    if not wanted:
+        return False
+    with translated("build the vector index", collection):
+        present = _vector_index(db, collection)
+        if present and wanted < 4 * int(present.get("params", {}).get("nLists") or 1):
+            return False
+        if present:
+            db.collection(collection).delete_index(present["id"])
+        db.collection(collection).add_index(_vector_body(collection, dimension, wanted))
+        return True
+
+
+def _vectors(db: StandardDatabase, collection: str) -> int:
+    return int(db.collection(collection).count())  # type: ignore[arg-type]
+
+
+def _lists_for(vectors: int) -> int:
+    """About the square root of the number of vectors, and never so many that a list is too small to train."""
+    return 0 if vectors == 0 else max(1, min(math.isqrt(vectors), vectors // 39))
+
+
+def _vector_index(db: StandardDatabase, collection: str) -> dict[str, Any] | None:
+    indexes = db.collection(collection).indexes()
+    return next((index for index in indexes if index["type"] == "vector"), None)
+
+
+def _vector_body(collection: str, dimension: int, lists: int) -> dict[str, Any]:
+    body = next(b for b in bodies("collections") if b["collection"]["name"] == collection)
+    index = next(i for i in body["indexes"] if i["type"] == "vector")
+    params = {**index["params"], "dimension": dimension, "nLists": lists, "defaultNProbe": max(1, lists // 8)}
+    return {**index, "params": params}

@@ -1,0 +1,337 @@
+"""Everything vgraph asks of its graph: each method runs one query of `arango/queries`, or one transaction of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from arango.database import StandardDatabase
+
+from vgraph.errors import ModelMismatch, NotFoundError, StoreError, UserError
+from vgraph.store import schema
+from vgraph.store.connect import Connection
+from vgraph.store.resources import query
+from vgraph.store.translate import translated
+from vgraph.types import Filters, GraphDelta, Hit, Record
+
+NO_VECTOR_INDEX = frozenset({1554, 1555})
+CONFLICT = 1200
+LEDGER = "ledger"
+UNTIMED = ("_id", "_rev", "recorded_ms")
+OF_A_DOCUMENT = (
+    "chunks", "frames", "utterances", "tracks", "NEXT_CHUNK", "PART_OF", "RECORDED_BY", "HAS_ENTITY", "LINKS_TO",
+    "SEEN_IN", "DEPICTS", "SIMILAR_TO", LEDGER,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpace:
+    """Which model made the vectors of a space (`text` or `image`), and their length."""
+
+    model: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    rows: list[Any]
+    count: int
+    warnings: tuple[str, ...]
+    seconds: float
+
+
+class Store:
+    """The graph in one database. Open it with `Store.open(connect(url, name))`; it makes its own schema."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._db: StandardDatabase = connection.database
+
+    @classmethod
+    def open(cls, connection: Connection, language: str = "en") -> Store:
+        store = cls(connection)
+        store._prepare(language)
+        return store
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # --- schema and models ----------------------------------------------------------------------------------------------
+
+    def _prepare(self, language: str) -> None:
+        stored = self.meta("schema")
+        if stored is None or stored["version"] != schema.SCHEMA_VERSION:
+            schema.ensure_schema(self._db, language)
+            stored = {"version": schema.SCHEMA_VERSION, "language": language}
+            self._put_meta("schema", stored)
+        if stored["language"] != language:
+            raise UserError(
+                f"this database stems text as {stored['language']!r}, the setting VGRAPH_INGEST__LANGUAGE says {language!r}: "
+                f"use {stored['language']!r}, or another database"
+            )
+
+    def meta(self, key: str) -> dict[str, Any] | None:
+        """A fact the database keeps about itself (`schema`, `embedding_text`, `embedding_image`)."""
+        with translated("read the schema", schema.META):
+            if not self._db.has_collection(schema.META):
+                return None
+            found: Any = self._db.collection(schema.META).get(key)
+            return found
+
+    def _put_meta(self, key: str, value: Mapping[str, Any]) -> None:
+        with translated("write the schema", schema.META):
+            self._db.collection(schema.META).insert({"_key": key, **value}, overwrite=True, silent=True)
+
+    def version(self) -> str:
+        with translated("read the version"):
+            return str(self._db.version())
+
+    def embedding(self, space: str) -> EmbeddingSpace | None:
+        found = self.meta(f"embedding_{space}")
+        return EmbeddingSpace(found["model"], found["dimension"]) if found else None
+
+    def claim_embedding(self, space: str, model: str, dimension: int) -> None:
+        """Record which model fills a space; a different one raises ModelMismatch, because distances between them mean nothing."""
+        known = self.embedding(space)
+        if known is None:
+            self._put_meta(f"embedding_{space}", {"model": model, "dimension": dimension})
+        elif known != EmbeddingSpace(model, dimension):
+            raise ModelMismatch(
+                f"the {space} embeddings in this database come from {known.model} ({known.dimension} dimensions), the setting asks for "
+                f"{model} ({dimension}): set VGRAPH_MODELS__EMBED={known.model}, or re-embed everything with `vgraph db reembed`"
+            )
+
+    def forget_embedding(self, space: str) -> None:
+        with translated("write the schema", schema.META):
+            self._db.collection(schema.META).delete(f"embedding_{space}", ignore_missing=True)
+
+    def ensure_vector_indexes(self) -> tuple[str, ...]:
+        """Build the vector indexes that the corpus now allows or has outgrown; the collections they were built on."""
+        built = []
+        for collection in schema.vector_collections():
+            space = self.embedding("image" if collection == "frames" else "text")
+            if space and schema.ensure_vector_index(self._db, collection, space.dimension):
+                built.append(collection)
+        return tuple(built)
+
+    # --- writing --------------------------------------------------------------------------------------------------------
+
+    def apply(self, delta: GraphDelta) -> None:
+        """Write a delta whole or not at all. The same delta again changes nothing; a lost race with another writer is run again."""
+        for attempt in range(5):
+            try:
+                return self._apply(delta)
+            except StoreError as error:
+                if error.number != CONFLICT or attempt == 4:
+                    raise
+        return None
+
+    def _apply(self, delta: GraphDelta) -> None:
+        records = {**delta.vertices, **delta.edges}
+        with self._transaction(tuple(records)) as db:
+            for collection, rows in records.items():
+                if rows:
+                    _write(db, collection, rows)
+
+    def _transaction(self, write: Sequence[str]) -> _Transaction:
+        return _Transaction(self._db, write)
+
+    def delete_document(self, key: str) -> dict[str, int]:
+        """Remove a document and all that hangs on it; entities seen elsewhere stay, their times recomputed. Counts removed, by collection."""
+        if self.document(key) is None:
+            raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
+        before = self.counts()
+        with self._transaction((*OF_A_DOCUMENT, "documents", "entities", "SAME_AS")) as db:
+            touched = list(_run(db, "entities_of_document", document=key))
+            for collection in OF_A_DOCUMENT:
+                _run(db, "remove_of_document", document=key, **{"@collection": collection})
+            _run(db, "remove_document", document=key)
+            _settle_entities(db, touched)
+        after = self.counts()
+        return {name: before[name] - after[name] for name in before if before[name] != after[name]}
+
+    # --- reading --------------------------------------------------------------------------------------------------------
+
+    def document(self, key: str) -> dict[str, Any] | None:
+        with translated("read a document", "documents"):
+            found: Any = self._db.collection("documents").get(key)
+            return found
+
+    def camera(self, key: str) -> dict[str, Any] | None:
+        with translated("read a camera", "cameras"):
+            found: Any = self._db.collection("cameras").get(key)
+            return found
+
+    def documents(self) -> list[dict[str, Any]]:
+        return list(_run(self._db, "list_documents"))
+
+    def cameras(self) -> list[dict[str, Any]]:
+        return list(_run(self._db, "list_cameras"))
+
+    def ledger(self, document: str) -> dict[str, dict[str, Any]]:
+        """What of a document's ingest is finished: entry by key."""
+        return {entry["_key"]: entry for entry in _run(self._db, "read_ledger", document=document)}
+
+    def utterances(self, document: str) -> list[dict[str, Any]]:
+        return list(_run(self._db, "read_utterances", document=document))
+
+    def tracks(self, document: str) -> list[dict[str, Any]]:
+        return list(_run(self._db, "read_tracks", document=document))
+
+    def counts(self) -> dict[str, int]:
+        """Number of records in every collection."""
+        with translated("count"):
+            return {name: int(self._db.collection(name).count()) for name in schema.collection_names()}  # type: ignore[arg-type]
+
+    def export(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(collection, record) in order of collection and key, without revisions and times of writing: equal graphs export equally."""
+        for name in schema.collection_names():
+            for record in _run(self._db, "export_collection", drop=list(UNTIMED), stream=True, **{"@collection": name}):
+                yield name, record
+
+    # --- retrieving -----------------------------------------------------------------------------------------------------
+
+    def hybrid_chunks(
+        self, vector: Sequence[float], text: str, filters: Filters, *, k: int, leg_k: int, rrf_k: int
+    ) -> tuple[Hit, ...]:
+        """Chunks nearest in meaning and in words, fused by reciprocal rank. Exact when no index can serve or it found too few."""
+        binds = {"vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "rrf_k": rrf_k, **filter_binds(filters)}
+        rows = self._approximate(binds)
+        if rows is None or sum("vector" in row["ranks"] for row in rows) < min(k, leg_k):
+            rows = list(_run(self._db, "hybrid_chunks_exact", **binds))
+        return tuple(Hit(row["chunk"], row["score"], row["ranks"]) for row in rows)
+
+    def _approximate(self, binds: dict[str, Any]) -> list[dict[str, Any]] | None:
+        try:
+            return list(_run(self._db, "hybrid_chunks", **binds))
+        except StoreError as error:
+            if error.number in NO_VECTOR_INDEX:
+                return None
+            raise
+
+    def expand_entities(
+        self, chunks: Sequence[str], filters: Filters, *, hops: int, entity_limit: int, relation_limit: int
+    ) -> dict[str, Any]:
+        """Entities of chunks (keys) and relations within `hops`: {anchors, relations, entities, mentions}."""
+        binds = {"chunks": [f"chunks/{key}" for key in chunks], "hops": hops, **filter_binds(filters)}
+        rows = _run(self._db, "expand_entities", entity_limit=entity_limit, relation_limit=relation_limit, **binds)
+        found: dict[str, Any] = next(iter(rows))
+        return found
+
+    def stitch_chunks(self, chunks: Sequence[str], filters: Filters, *, neighbours: int) -> list[dict[str, Any]]:
+        """Neighbours of chunks (keys) along NEXT_CHUNK: {chunk, distance, of}."""
+        if not neighbours or not chunks:
+            return []
+        binds = {"chunks": [f"chunks/{key}" for key in chunks], "neighbours": neighbours, **filter_binds(filters)}
+        return list(_run(self._db, "stitch_chunks", **binds))
+
+    def read_chunks(self, keys: Sequence[str], filters: Filters) -> dict[str, dict[str, Any]]:
+        """Chunks that pass the filters, as evidence, by key."""
+        return {row["_key"]: row for row in _run(self._db, "read_chunks", keys=list(keys), **filter_binds(filters))}
+
+    def coverage(self, filters: Filters) -> list[dict[str, Any]]:
+        """What the asked cameras recorded in the asked time: {camera, document, start_ms, end_ms}."""
+        binds = filter_binds(filters)
+        return list(_run(self._db, "coverage", **{name: binds[name] for name in ("cameras", "start_ms", "end_ms")}))
+
+    # --- a user's own AQL -----------------------------------------------------------------------------------------------
+
+    def aql(
+        self, text: str, binds: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout_s: float = 30.0, memory: int = 256 << 20
+    ) -> QueryResult:
+        """Run a reading query: refused unless parse and explain show no modification, then run in a read-only transaction with limits."""
+        collections = self._reading_only(text, binds or {})
+        with translated("query"), _Transaction(self._db, (), read=collections) as db:
+            cursor: Any = db.aql.execute(
+                text, bind_vars=dict(binds or {}), batch_size=min(limit, 1000), max_runtime=timeout_s, memory_limit=memory, stream=True
+            )
+            rows = [row for _, row in zip(range(limit), cursor, strict=False)]
+            statistics, warnings = cursor.statistics() or {}, cursor.warnings() or []
+            cursor.close(ignore_missing=True)
+        messages = tuple(f"{w['code']}: {w['message']}" for w in warnings)
+        return QueryResult(rows, len(rows), messages, float(statistics.get("execution_time", 0.0)))
+
+    def _reading_only(self, text: str, binds: Mapping[str, Any]) -> list[str]:
+        with translated("query"):
+            plan: Any = self._db.aql.explain(text, bind_vars=dict(binds))
+        written = [c["name"] for c in plan["collections"] if c["type"] != "read"]
+        modifying = [n["type"] for n in plan["nodes"] if n["type"] in _MODIFYING]
+        if written or modifying:
+            raise UserError(f"this query would change {', '.join(written) or 'the database'}: only reading queries are run")
+        return [c["name"] for c in plan["collections"]]
+
+
+_MODIFYING = frozenset({"InsertNode", "UpdateNode", "ReplaceNode", "RemoveNode", "UpsertNode"})
+
+
+class _Transaction:
+    """A stream transaction: committed when the block ends well, aborted otherwise."""
+
+    def __init__(self, db: StandardDatabase, write: Sequence[str], read: Sequence[str] | None = None) -> None:
+        self._db, self._write, self._read = db, list(write), list(read or ())
+
+    def __enter__(self) -> Any:
+        with translated("begin a transaction"):
+            self._open = self._db.begin_transaction(read=self._read, write=self._write, allow_implicit=bool(self._write))
+        return self._open
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with translated("end a transaction"):
+            if error is None:
+                self._open.commit_transaction()
+            else:
+                self._open.abort_transaction()
+
+
+def _run(db: Any, name: str, *, stream: bool = False, **binds: Any) -> Iterable[Any]:
+    """Run a query of `arango/queries` by name. Reading errors of a lazy cursor are translated too."""
+    with translated(name):
+        cursor = db.aql.execute(query(name).text, bind_vars=binds, stream=stream, batch_size=1000)
+    if stream:
+        return _rows(name, cursor)
+    with translated(name):
+        return list(cursor)
+
+
+def _rows(name: str, cursor: Any) -> Iterator[Any]:
+    with translated(name):
+        yield from cursor
+
+
+def filter_binds(filters: Filters) -> dict[str, Any]:
+    """The bind variables every retrieving query shares."""
+    return {
+        "cameras": None if filters.cameras is None else list(filters.cameras),
+        "documents": None if filters.documents is None else list(filters.documents),
+        "start_ms": filters.start_ms,
+        "end_ms": filters.end_ms,
+        "not_after": filters.not_after,
+    }
+
+
+def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
+    records = [dict(row) for row in rows]
+    if collection == "entities":
+        _run(db, "merge_entities", records=records)
+    elif collection == "LINKS_TO":
+        _run(db, "merge_links", records=records)
+    else:
+        _run(db, "write_records", records=records, **{"@collection": collection})
+
+
+def _settle_entities(db: Any, touched: Sequence[str]) -> None:
+    """After a deletion: entities nothing mentions go, the others' times and cameras are what is left."""
+    uses = list(_run(db, "entity_uses", entities=list(touched)))
+    gone = [use["_key"] for use in uses if not use["uses"]]
+    kept = [{k: v for k, v in use.items() if k != "uses"} for use in uses if use["uses"]]
+    _run(db, "remove_identities", entities=[f"entities/{key}" for key in gone])
+    _run(db, "remove_entities", keys=gone)
+    _run(db, "update_entities", records=kept)
