@@ -194,7 +194,7 @@ def number_text(value: float | int) -> str:
     _, digits, last = exact.as_tuple()
     assert isinstance(last, int)
     power = last + len(digits) - 1
-    if last >= 0 and power < len(digits) + 7 or last < 0 and (last > -7 or abs(power) < 4):
+    if (last >= 0 and power < len(digits) + 7) or (last < 0 and (last > -7 or abs(power) < 4)):
         return f"{exact:f}".removesuffix(".0")
     text = "".join(map(str, digits)).rstrip("0")
     mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
