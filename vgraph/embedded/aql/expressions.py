@@ -631,7 +631,8 @@ def _range(expr: Range, env: CompileEnv) -> Closure:
     def elements(row: Row, rt: Runtime) -> list[int]:
         return operators.full_range(low(row, rt), high(row, rt))
 
-    if is_constant_closure(low) and is_constant_closure(high) and operators.range_size(_value(low), _value(high)) > _MAX_FOLDED:
+    fixed = is_constant_closure(low) and is_constant_closure(high)
+    if fixed and operators.range_size(_value(low), _value(high)) > _MAX_FOLDED:
         return elements
     return _fold(elements, low, high)
 
