@@ -32,7 +32,9 @@ class Captioner(Protocol):
 
     name: str
 
-    def caption(self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str) -> tuple[Caption, ...]: ...
+    def caption(
+        self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str
+    ) -> tuple[Caption, ...]: ...
 
 
 @runtime_checkable
