@@ -33,7 +33,7 @@ class Assets:
     def save(self, document_key: str, frame: Frame, *, width: int = 512, quality: int = 80) -> StoredFrame:
         """Keep a frame, shrunk to `width` pixels where it is wider, as a JPEG of `quality` (1-95).
 
-        Raises UserError for a document key of other than letters, digits, _ and -, MediaError when it cannot be written.
+        Raises UserError for a document key of other than letters, digits, _ and -, MediaError when writing fails.
         """
         asset = _name(document_key, frame.offset_ms)
         picture = _shrunk(frame, width)
@@ -78,7 +78,7 @@ class Assets:
             raise MediaError(f"{path}: cannot be read ({error.strerror})", path=str(path)) from error
 
     def delete(self, document_key: str) -> None:
-        """Remove all frames of a document; nothing to remove is fine. Raises UserError and MediaError as `save` does."""
+        """Remove all frames of a document; none to remove is fine. Raises UserError and MediaError as `save` does."""
         folder = self.folder / _checked_key(document_key)
         try:
             if folder.is_symlink():

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from vgraph.errors import MediaError
 
 if TYPE_CHECKING:
-    from av import AVRational, Packet
+    from av import Packet
     from av.audio.frame import AudioFrame
     from av.audio.stream import AudioStream
     from av.container import InputContainer
+    from av.rational import AVRational
     from av.stream import Stream
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream

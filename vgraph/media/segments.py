@@ -27,8 +27,10 @@ def windows(duration_ms: int, window_ms: int, overlap_ms: int = 0) -> tuple[Segm
             f"windows of {window_ms} ms with {overlap_ms} ms overlap: the window must be 1 ms or more, "
             "the overlap 0 or more and below the window"
         )
+    if duration_ms <= 0:
+        return ()
     tail = min(TAIL_MS, window_ms // 10)
-    starts = range(0, max(0, duration_ms - overlap_ms - tail), window_ms - overlap_ms) or range(min(1, duration_ms))
+    starts = range(0, max(1, duration_ms - overlap_ms - tail), window_ms - overlap_ms)
     ends = [*(start + window_ms for start in starts[:-1]), duration_ms]
     return tuple(Segment(i, start, end, "window") for i, (start, end) in enumerate(zip(starts, ends, strict=True)))
 

@@ -60,7 +60,7 @@ def _zone(tz: str) -> ZoneInfo:
 
 
 def name_time(name: str, zone: datetime.tzinfo) -> int | None:
-    """UTC ms of the first date and time in a file name, else of seconds or ms since 1970 in it; None when there is none.
+    """UTC ms of the first date and time in a file name, else of seconds or ms since 1970; None when there is none.
 
     20260302_081500, 2026-03-02T08-15-00Z, VID_20191220_170832, cam1-2026-03-02-08-15-00, PXL_20260302_081500123,
     2026-03-02 08.15.00+0100, 1772439300. A time without a zone is in `zone`.

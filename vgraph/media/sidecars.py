@@ -1,0 +1,144 @@
+"""Everything that lies beside a video under its name: subtitles, captions, detections, and facts of the camera.
+
+`<stem>.vtt .ass .srt`, `<stem>.captions.jsonl`, `<stem>.tracks.jsonl`, `<stem>.mot.csv`, `<stem>.meta.json`:
+
+    {"camera": {"label": "Dock", "place": "Harbour", "tz": "Europe/Berlin", "clock_offset_ms": -1500, "position": [3, 4]},
+     "start": "2026-03-02T08:00:00Z", "title": "Monday"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from vgraph.errors import SidecarError
+from vgraph.media.captions import read_captions
+from vgraph.media.detections import read_mot, read_tracks
+from vgraph.media.lines import Text, explained, iso_ms
+from vgraph.media.subtitles import read_subtitles
+from vgraph.media.text import Warnings, read_text
+from vgraph.types import CameraInfo, Sidecars, Utterance, VideoTrack
+
+SUBTITLES = (".vtt", ".ass", ".srt")
+"""In order of preference: the first two know who speaks."""
+
+T = TypeVar("T")
+
+
+class _Camera(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    label: Text
+    place: str = ""
+    tz: str = "UTC"
+    clock_offset_ms: int = 0
+    position: tuple[float, float] | None = None
+
+    @field_validator("tz")
+    @classmethod
+    def _known(cls, tz: str) -> str:
+        try:
+            ZoneInfo(tz)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError(f"time zone {tz!r} is not known: use a name such as Europe/Berlin") from error
+        return tz
+
+
+class _Meta(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    camera: _Camera | None = None
+    start: str | None = None
+    title: str | None = None
+
+
+def read_sidecars(path: Path, picture: VideoTrack, *, start_ms: int | None = None) -> Sidecars:
+    """All that lies beside the video at `path`, parsed; what is not there is empty.
+
+    `start_ms` (UTC) is the document's start, needed by captions with ISO times; without it that of the meta JSON is
+    used. `picture` gives the frame rate and size that frame numbers and boxes refer to. Of several subtitle files one
+    is read. Broken lines and cues are left out and named in `warnings`. Raises SidecarError for a file that cannot be
+    read at all.
+    """
+    meta = read_meta(path)
+    start_ms = meta.start_ms if start_ms is None else start_ms
+    found = _Found(Path(path), [*meta.files], [*meta.warnings])
+    return Sidecars(
+        camera=meta.camera,
+        start_ms=meta.start_ms,
+        title=meta.title,
+        captions=found.read(".captions.jsonl", lambda file, warnings: read_captions(file, start_ms, warnings)),
+        utterances=found.speech(),
+        detections=(
+            *found.read(".tracks.jsonl", lambda file, warnings: read_tracks(file, picture, warnings)),
+            *found.read(".mot.csv", lambda file, warnings: read_mot(file, picture, warnings)),
+        ),
+        files=tuple(found.files),
+        warnings=tuple(found.warnings),
+    )
+
+
+class _Found:
+    """Reads what is there, and keeps which files were read and their warnings."""
+
+    def __init__(self, video: Path, files: list[Path], warnings: list[str]) -> None:
+        self._video, self.files, self.warnings = video, files, warnings
+
+    def read(self, ending: str, reader: Callable[[Path, Warnings], tuple[T, ...]]) -> tuple[T, ...]:
+        file = beside(self._video, ending)
+        if not file.is_file():
+            return ()
+        warnings = Warnings(file)
+        values = reader(file, warnings)
+        self.files.append(file)
+        self.warnings.extend(warnings.texts())
+        return values
+
+    def speech(self) -> tuple[Utterance, ...]:
+        there = [ending for ending in SUBTITLES if beside(self._video, ending).is_file()]
+        for ending in there[1:]:
+            self.warnings.append(f"{beside(self._video, ending).name}: not read, {there[0]} subtitles are there too")
+        return self.read(there[0], read_subtitles) if there else ()
+
+
+def beside(path: Path, ending: str) -> Path:
+    """`clips/dock.mp4` and `.srt` -> `clips/dock.srt`."""
+    return path.with_name(path.stem + ending)
+
+
+def read_meta(path: Path) -> Sidecars:
+    """Camera, start and title of the meta JSON beside the video at `path`; a start without a zone is in the camera's.
+
+    Reading this first gives the start that `read_sidecars` may need. Raises SidecarError when it is not as drawn above.
+    """
+    file = beside(Path(path), ".meta.json")
+    if not file.is_file():
+        return Sidecars()
+    meta = _checked_meta(file)
+    camera = CameraInfo(**meta.camera.model_dump()) if meta.camera else None
+    return Sidecars(camera, _start(file, meta), meta.title, files=(file,))
+
+
+def _checked_meta(file: Path) -> _Meta:
+    try:
+        return _Meta.model_validate(orjson.loads(read_text(file)))
+    except orjson.JSONDecodeError as error:
+        raise SidecarError(
+            f"{file}:{error.lineno}: not JSON ({error.msg})", path=str(file), line=error.lineno
+        ) from error
+    except ValidationError as error:
+        raise SidecarError(f"{file}: {explained(error)}", path=str(file)) from error
+
+
+def _start(file: Path, meta: _Meta) -> int | None:
+    if meta.start is None:
+        return None
+    try:
+        return iso_ms(meta.start, ZoneInfo(meta.camera.tz if meta.camera else "UTC"))
+    except ValueError as error:
+        raise SidecarError(f"{file}: start: {error}", path=str(file)) from error
