@@ -52,10 +52,8 @@ _MIRROR: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": 
 class Runtime:
     """What one run of a query has: bind values, warnings, the storage transaction, the clock and limits.
 
-    `subqueries` runs a subquery's plan (set by the executor); `cache` keeps what closures compute once per run.
+    `cache` keeps what closures compute once per run; the executor adds attributes of its own.
     """
-
-    __slots__ = ("binds", "cache", "deadline", "extra", "killed", "memory", "memory_limit", "now_ms", "txn", "warnings")
 
     def __init__(
         self,
@@ -64,7 +62,6 @@ class Runtime:
         warnings: Warnings | None = None,
         txn: Any = None,
         deadline: float | None = None,
-        memory_limit: int = 0,
         now_ms: int | None = None,
     ) -> None:
         self.binds: Mapping[str, Any] = binds if binds is not None else {}
@@ -73,25 +70,14 @@ class Runtime:
         self.now_ms = now_ms if now_ms is not None else time.time_ns() // 1_000_000
         self.deadline = deadline  # of time.monotonic()
         self.killed = False
-        self.memory = 0
-        self.memory_limit = memory_limit
         self.cache: dict[Any, Any] = {}
-        self.extra: dict[str, Any] = {}  # the executor's own
-
-    def subquery(self, plan: Any, row: Row) -> list[Any]:
-        """Run a subquery's plan on a row; the executor's runtime knows how."""
-        raise ArangoError(4, "no executor for subqueries")
+        self.stats: Any = None  # the executor's, like what it accounts of memory
+        self.memory: Any = None
 
     def check(self) -> None:
         """Stop a query that was killed or is over its time (1500); call it every few hundred rows."""
         if self.killed or (self.deadline is not None and time.monotonic() > self.deadline):
             raise ArangoError(1500)
-
-    def use_memory(self, size: int) -> None:
-        """Account for memory kept (negative: given back); over the limit it is error 32."""
-        self.memory += size
-        if self.memory_limit and self.memory > self.memory_limit:
-            raise ArangoError(32, "query would use more memory than allowed")
 
 
 class CompileEnv:
@@ -104,17 +90,18 @@ class CompileEnv:
     def __init__(
         self,
         slot: Callable[[Variable], int],
-        subquery: Callable[[Subquery], Closure] | None = None,
+        subquery: Callable[[Any], Closure] | None = None,
         call: Callable[[Call], Closure | None] | None = None,
     ) -> None:
         self.slot = slot
         self._subquery = subquery
         self._call = call
 
-    def subquery(self, node: Subquery) -> Closure:
+    def subquery(self, query: Any) -> Closure:
+        """What runs ``Subquery.query``, which the planner may have replaced by a plan."""
         if self._subquery is None:
             raise ArangoError(1501, "a subquery cannot be used here")
-        return self._subquery(node)
+        return self._subquery(query)
 
     def call(self, node: Call) -> Closure | None:
         return self._call(node) if self._call is not None else None
@@ -798,7 +785,7 @@ def _apply(impl: Callable[..., Any], args: tuple[Closure, ...]) -> Closure:
 
 
 def _subquery(expr: Subquery, env: CompileEnv) -> Closure:
-    return env.subquery(expr)
+    return env.subquery(expr.query)
 
 
 _COMPILERS: Final[dict[type, Callable[[Any, CompileEnv], Closure]]] = {
