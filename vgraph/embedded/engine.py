@@ -1,68 +1,559 @@
-"""One SQLite file as an ArangoDB deployment: connections, snapshots, transactions."""
+"""One SQLite file as an ArangoDB deployment: connections, snapshots, transactions.
+
+The file is in WAL mode with synchronous=FULL: readers see a snapshot and never block, one writer at a time, and what was acknowledged is on disk.
+All that one request writes (documents, index entries, postings, counters) is one SQLite transaction.
+"""
 
 from __future__ import annotations
 
+import os
+import secrets
 import sqlite3
-from collections.abc import Sequence
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from vgraph.embedded.documents import Collection
+from vgraph.embedded import revisions
+from vgraph.embedded.catalog import (
+    TABLES,
+    Catalog,
+    CatalogLoader,
+    CollectionInfo,
+    DatabaseInfo,
+    ViewInfo,
+)
+from vgraph.embedded.documents import Collection
+from vgraph.embedded.errors import ArangoError
+
+APPLICATION_ID: Final = 0x76475241  # "vGRA"
+FORMAT_VERSION: Final = 1
+LOCK_TIMEOUT: Final = 8.0  # seconds a writer waits for the writer before it
+SYSTEM: Final = "_system"
+_PAGE_SIZE: Final = 8192
+_HEADER: Final = b"SQLite format 3\x00"
 
 
 class Engine:
+    """An open file. Thread-safe; any number of processes may have the same file open."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.server_id = ""
+        self.secret = ""
+        self._pid = os.getpid()
+        self._pool: deque[sqlite3.Connection] = deque()
+        self._writer = threading.Lock()
+        self._loader = CatalogLoader()
+        self._catalog: Catalog | None = None
+        self._catalog_lock = threading.Lock()
+        self._closed = False
+
     @staticmethod
-    def open(path: str | PathLike[str], *, create: bool = True) -> Engine:
-        raise NotImplementedError
+    def open(path: str | os.PathLike[str], *, create: bool = True) -> Engine:
+        """Open or create the file. A file that is not ours, newer than we know or damaged is refused and left as it is."""
+        file = Path(path)
+        if file.is_dir():
+            raise ArangoError(1100, f"{file}: is a directory, not a database file")
+        if file.exists() and file.stat().st_size:
+            _refuse_foreign(file)
+        elif not create:
+            raise ArangoError(1228, f"{file}: no such database file")
+        engine = Engine(file)
+        try:
+            engine._prepare()
+        except sqlite3.Error as error:
+            engine.close()
+            raise ArangoError(1100, f"{file}: {error}") from error
+        return engine
+
+    def _prepare(self) -> None:
+        connection = self._connect()
+        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+            self._create(connection)
+        connection.execute("PRAGMA journal_mode = WAL")
+        self.server_id, self.secret = connection.execute("SELECT server, secret FROM state").fetchone()
+        self._pool.append(connection)
+        with self.reading() as txn:
+            fresh = SYSTEM not in txn.catalog.databases
+        if fresh:
+            self._create_system()
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        """Lay the file out in one transaction, before it becomes WAL, so that its header names us from the first byte on."""
+        connection.execute("BEGIN EXCLUSIVE")
+        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # another process may have been faster
+            for statement in TABLES:
+                connection.execute(statement)
+            server = secrets.token_hex(6).upper()
+            connection.execute("INSERT INTO state VALUES (1, 1, 100, 0, ?, ?)", (server, secrets.token_hex(32)))
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+        connection.execute("COMMIT")
+
+    def _create_system(self) -> None:
+        from vgraph.embedded import ddl, users
+
+        with self.writing(SYSTEM, missing_ok=True) as txn:
+            if SYSTEM not in txn.catalog.databases:
+                ddl.create_database(txn, SYSTEM, {})
+                users.ensure_root(txn)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False, cached_statements=512
+        )
+        for pragma in (
+            f"page_size = {_PAGE_SIZE}",
+            "synchronous = FULL",
+            "cache_size = -65536",
+            "mmap_size = 1073741824",
+            "temp_store = MEMORY",
+            "wal_autocheckpoint = 4000",
+            "trusted_schema = OFF",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    # -- transactions ---------------------------------------------------------------------------------------------
 
     def begin(
         self,
-        database: str = "_system",
+        database: str = SYSTEM,
         *,
         read: Sequence[str] = (),
         write: Sequence[str] = (),
         exclusive: Sequence[str] = (),
         read_only: bool = False,
-        lock_timeout: float = 8.0,
+        lazy: bool = False,
+        lock_timeout: float = LOCK_TIMEOUT,
+        missing_ok: bool = False,
     ) -> Transaction:
-        raise NotImplementedError
+        """Start a transaction.
+
+        read_only: a snapshot. Otherwise the writer's place is taken at once, or with `lazy` at the first write (1200 when somebody else wrote since).
+        When `read`, `write` or `exclusive` name collections, only those of `write` and `exclusive` may be written (1652).
+        """
+        txn = Transaction(self, self._take(), database, read_only=read_only, lock_timeout=lock_timeout)
+        try:
+            txn.start(lazy=lazy, missing_ok=missing_ok)
+            txn.declare(read, (*write, *exclusive))
+        except BaseException:
+            txn.abort()
+            raise
+        return txn
+
+    @contextmanager
+    def reading(self, database: str = SYSTEM, *, missing_ok: bool = True) -> Iterator[Transaction]:
+        """A snapshot for a block."""
+        txn = self.begin(database, read_only=True, missing_ok=missing_ok)
+        try:
+            yield txn
+        finally:
+            txn.abort()
+
+    @contextmanager
+    def writing(self, database: str = SYSTEM, *, missing_ok: bool = False) -> Iterator[Transaction]:
+        """A transaction for a block: committed at its end, aborted when it raises."""
+        txn = self.begin(database, missing_ok=missing_ok)
+        try:
+            yield txn
+        except BaseException:
+            txn.abort()
+            raise
+        txn.commit()
+
+    def _take(self) -> sqlite3.Connection:
+        if self._closed:
+            raise ArangoError(30, "the embedded engine is closed")
+        if self._pid != os.getpid():  # a forked child must not touch its parent's connections
+            self._pid, self._pool, self._writer = os.getpid(), deque(), threading.Lock()
+        try:
+            return self._pool.pop()
+        except IndexError:
+            return self._connect()
+
+    def give_back(self, connection: sqlite3.Connection) -> None:
+        """Return a connection whose transaction has ended."""
+        if self._closed:
+            connection.close()
+        else:
+            self._pool.append(connection)
+
+    def lock(self, timeout: float) -> None:
+        """Take the writer's place in this process; 1200 when it does not become free in time."""
+        if not self._writer.acquire(timeout=timeout):
+            raise busy()
+
+    def unlock(self) -> None:
+        """Leave the writer's place."""
+        self._writer.release()
+
+    def catalog(self, connection: sqlite3.Connection, version: int) -> Catalog:
+        """The catalog at a version, for a connection whose snapshot is at that version."""
+        catalog = self._catalog
+        if catalog is not None and catalog.version == version:
+            return catalog
+        with self._catalog_lock:
+            loaded = self._loader.load(connection, version)
+            if self._catalog is None or self._catalog.version < version:
+                self._catalog = loaded
+            return loaded
+
+    def publish(self, catalog: Catalog) -> None:
+        """Share the catalog of a transaction that has just committed it."""
+        with self._catalog_lock:
+            if self._catalog is None or self._catalog.version < catalog.version:
+                self._catalog = catalog
+
+    def load_uncommitted(self, connection: sqlite3.Connection, version: int) -> Catalog:
+        """The catalog a transaction sees after changing it; not shared before commit."""
+        with self._catalog_lock:
+            return self._loader.load(connection, version)
 
     def close(self) -> None:
-        raise NotImplementedError
+        """Close every idle connection; transactions still open end with theirs."""
+        self._closed = True
+        while self._pool:
+            self._pool.pop().close()
 
 
 class Transaction:
-    database: str
-    read_only: bool
-    schema_version: int
+    """One SQLite transaction: a snapshot to read, or the one writer."""
 
-    def collection(self, name: str, *, write: bool = False) -> Collection:
-        raise NotImplementedError
+    def __init__(
+        self, engine: Engine, connection: sqlite3.Connection, database: str, *, read_only: bool, lock_timeout: float
+    ) -> None:
+        self.engine = engine
+        self.database = database
+        self.read_only = read_only
+        self.catalog: Catalog
+        self.schema_version = 0
+        self._connection: sqlite3.Connection | None = connection
+        self._lock_timeout = lock_timeout
+        self._locked = False
+        self._writing = False
+        self._reads = False
+        self._catalog_changed = False
+        self._tick = 0
+        self._hlc = 0
+        self._writable: frozenset[str] | None = None
+        self._counts: dict[int, int] = {}
+        self._last_keys: dict[int, int] = {}
+        self._revised: dict[int, int] = {}
+        self._handles: dict[str, Collection] = {}
+        self._savepoints: list[tuple[str, dict[int, int]]] = []
+        self._on_commit: list[Callable[[], None]] = []
+        self._on_abort: list[Callable[[], None]] = []
 
-    def collections(self) -> list[Any]:
-        raise NotImplementedError
+    # -- life -----------------------------------------------------------------------------------------------------
 
-    def graph(self, name: str) -> dict[str, Any]:
-        raise NotImplementedError
+    def start(self, *, lazy: bool, missing_ok: bool) -> None:
+        """Begin in SQLite and load the catalog."""
+        if self.read_only or lazy:
+            self.sql("BEGIN")
+            self._load_state()
+        else:
+            self._begin_immediate()
+        if not missing_ok and self.database not in self.catalog.databases:
+            raise ArangoError(1228)
 
-    def view(self, name: str) -> Any:
-        raise NotImplementedError
+    def _begin_immediate(self) -> None:
+        self.engine.lock(self._lock_timeout)
+        self._locked = True
+        try:
+            self.sql("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise busy() from error
+        self._load_state()
+        self._writing = True
 
-    def analyzer(self, name: str) -> Any:
-        raise NotImplementedError
+    def _load_state(self) -> None:
+        try:
+            version, self._tick, self._hlc = self.sql("SELECT catalog, tick, hlc FROM state").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise ArangoError(1100, f"{self.engine.path}: {error}") from error
+        self.schema_version = version
+        self.catalog = self.engine.catalog(self.connection, version)
 
-    def sql(self, statement: str, params: Sequence[Any] = ()) -> sqlite3.Cursor:
-        raise NotImplementedError
+    def start_writing(self) -> None:
+        """Make sure that this transaction is the writer: at once unless it was begun lazily."""
+        if self._writing:
+            return
+        if self.read_only:
+            raise ArangoError(1004)
+        if not self._reads:  # nothing was told to the caller yet: the snapshot may be a newer one
+            self.sql("ROLLBACK")
+            self._handles.clear()
+            self._begin_immediate()
+            return
+        self.engine.lock(self._lock_timeout)
+        self._locked = True
+        try:
+            self.sql("UPDATE state SET tick = tick")
+        except sqlite3.OperationalError as error:
+            raise ArangoError(1200, "write-write conflict: the data was changed since the transaction began") from error
+        self._writing = True
 
-    def savepoint(self) -> str:
-        raise NotImplementedError
-
-    def rollback_to(self, savepoint: str) -> None:
-        raise NotImplementedError
+    def declare(self, read: Sequence[str], write: Sequence[str]) -> None:
+        """Name the collections of a stream transaction; those missing are 1203. Reading others stays allowed."""
+        for name in (*read, *write):
+            self.info(name)
+        if read or write:
+            self._writable = frozenset(self.info(name).name for name in write)
 
     def commit(self) -> None:
-        raise NotImplementedError
+        """Make everything durable, or abort and raise."""
+        if self._connection is None:
+            raise ArangoError(1654)
+        try:
+            if self._writing:
+                self._save_counters()
+            self.sql("COMMIT")
+        except sqlite3.Error as error:
+            self.abort()
+            raise ArangoError(1305, f"{self.engine.path}: {error}") from error
+        if self._catalog_changed:
+            self.engine.publish(self.catalog)
+        self._finish(self._on_commit)
+
+    def _save_counters(self) -> None:
+        self.sql("UPDATE state SET tick = ?, hlc = ?, catalog = ?", (self._tick, self._hlc, self.schema_version))
+        for collection_id, delta in self._counts.items():
+            if delta:
+                self.sql("UPDATE collections SET documents = documents + ? WHERE id = ?", (delta, collection_id))
+        for collection_id, last_key in self._last_keys.items():
+            self.sql("UPDATE collections SET last_key = ? WHERE id = ?", (last_key, collection_id))
+        for collection_id, revision in self._revised.items():
+            self.sql("UPDATE collections SET revision = ? WHERE id = ?", (revision, collection_id))
 
     def abort(self) -> None:
-        raise NotImplementedError
+        """Undo everything. Harmless when the transaction has ended already."""
+        if self._connection is None:
+            return
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        finally:
+            self._finish(self._on_abort)
+
+    def _finish(self, hooks: list[Callable[[], None]]) -> None:
+        connection, self._connection = self._connection, None
+        if self._locked:
+            self._locked = False
+            self.engine.unlock()
+        if connection is not None:
+            self.engine.give_back(connection)
+        for hook in hooks:
+            hook()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was committed or aborted."""
+        return self._connection is None
+
+    def on_commit(self, hook: Callable[[], None]) -> None:
+        """Call `hook` after a successful commit."""
+        self._on_commit.append(hook)
+
+    def on_abort(self, hook: Callable[[], None]) -> None:
+        """Call `hook` after an abort."""
+        self._on_abort.append(hook)
+
+    def savepoint(self) -> str:
+        """Mark a point to go back to."""
+        name = f"s{len(self._savepoints)}"
+        self.sql(f"SAVEPOINT {name}")
+        self._savepoints.append((name, dict(self._counts)))
+        return name
+
+    def rollback_to(self, savepoint: str) -> None:
+        """Undo what was written since the savepoint, and forget the savepoint."""
+        self.sql(f"ROLLBACK TO {savepoint}")
+        self._counts = self._forget(savepoint)
+        self.sql(f"RELEASE {savepoint}")
+
+    def release(self, savepoint: str) -> None:
+        """Keep what was written since the savepoint, and forget the savepoint."""
+        self._forget(savepoint)
+        self.sql(f"RELEASE {savepoint}")
+
+    def _forget(self, savepoint: str) -> dict[int, int]:
+        while self._savepoints:
+            name, counts = self._savepoints.pop()
+            if name == savepoint:
+                return counts
+        raise ArangoError(1650, f"unknown savepoint {savepoint}")
+
+    # -- SQL ------------------------------------------------------------------------------------------------------
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The SQLite connection; 1654 once the transaction has ended."""
+        if self._connection is None:
+            raise ArangoError(1654)
+        return self._connection
+
+    def sql(self, statement: str, params: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run a statement of an index implementation or of the catalog."""
+        if self._connection is None:
+            raise ArangoError(1654)
+        return self._connection.execute(statement, params)
+
+    def sql_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run a statement once per row."""
+        self.connection.executemany(statement, rows)
+
+    # -- catalog --------------------------------------------------------------------------------------------------
+
+    @property
+    def database_info(self) -> DatabaseInfo:
+        """The database of the transaction; 1228 when it is not there."""
+        info = self.catalog.databases.get(self.database)
+        if info is None:
+            raise ArangoError(1228)
+        return info
+
+    def info(self, name: str) -> CollectionInfo:
+        """A collection's catalog entry by name or numeric id; 1203."""
+        info = self.database_info.collections.get(name)
+        if info is None and name.isascii() and name.isdigit():
+            info = self.catalog.collections.get(int(name))
+            if info is not None and info.database != self.database:
+                info = None
+        if info is None:
+            raise ArangoError(1203, f"collection or view not found: {name}")
+        return info
+
+    def collection(self, name: str, *, write: bool = False) -> Collection:
+        """A collection bound to this transaction; 1203, 1652 when written but not declared, 1004 when read only."""
+        handle = self._handles.get(name)
+        if handle is None:
+            handle = self._handles[name] = Collection(self, self.info(name))
+        if write:
+            self._check_writable(handle)
+            if not self._writing:
+                self.start_writing()
+                return self.collection(name)
+        self._reads = True
+        return handle
+
+    def _check_writable(self, handle: Collection) -> None:
+        if self.read_only:
+            raise ArangoError(1004, f"read only: collection {handle.name}")
+        if self._writable is not None and handle.name not in self._writable:
+            raise ArangoError(1652, f"unregistered collection used in transaction: {handle.name} [write]")
+
+    def collection_by_id(self, collection_id: int) -> Collection:
+        """A collection of any database by its number."""
+        info = self.catalog.collections.get(collection_id)
+        if info is None:
+            raise ArangoError(1203, f"collection or view not found: {collection_id}")
+        return self.collection(info.name) if info.database == self.database else Collection(self, info)
+
+    def collections(self) -> list[CollectionInfo]:
+        """The database's collections, in order of creation."""
+        return list(self.database_info.collections.values())
+
+    def graph(self, name: str) -> dict[str, Any]:
+        """The definition of a named graph; 1924."""
+        definition = self.collection("_graphs").get(name)
+        if definition is None:
+            raise ArangoError(1924, f"graph '{name}' not found")
+        return {**definition, "name": name}
+
+    def view(self, name: str) -> Any:
+        """The view of this name (search.View), or None."""
+        info = self.database_info.views.get(name)
+        return info.instance if info else None
+
+    def view_info(self, name: str) -> ViewInfo:
+        """A view's catalog entry by name or numeric id; 1203."""
+        views = self.database_info.views
+        info = views.get(name)
+        if info is None and name.isascii() and name.isdigit():
+            info = next((view for view in views.values() if view.id == int(name)), None)
+        if info is None:
+            raise ArangoError(1203, f"collection or view not found: {name}")
+        return info
+
+    def analyzer(self, name: str) -> Any:
+        """The analyzer of this name (own database, `db::name`, or built in) as search.make_analyzer built it, or None."""
+        from vgraph.embedded import analyzer_store
+
+        return analyzer_store.find(self, name)
+
+    def catalog_changed(self) -> None:
+        """Call after changing catalog tables: gives the transaction the new picture and the file a new version."""
+        self.schema_version = self.catalog.version + 1 if not self._catalog_changed else self.schema_version + 1
+        self._catalog_changed = True
+        self._handles.clear()
+        self.catalog = self.engine.load_uncommitted(self.connection, self.schema_version)
+
+    def bump_schema(self) -> None:
+        """A named graph changed: plans made before are stale, the catalog itself is as it was."""
+        if not self._catalog_changed:
+            self.catalog_changed()
+
+    # -- counters -------------------------------------------------------------------------------------------------
+
+    def next_tick(self) -> int:
+        """A number never given out before in this file."""
+        self._tick += 1
+        return self._tick
+
+    def next_revision(self) -> str:
+        """A revision above every other one of the file."""
+        self._hlc = stamp = max(self._hlc + 1, int(time.time() * 1000) << 20)
+        return revisions.encode(stamp)
+
+    def count_delta(self, collection_id: int) -> int:
+        """How many documents this transaction has added."""
+        return self._counts.get(collection_id, 0)
+
+    def counted(self, collection_id: int, delta: int) -> None:
+        """Note that documents were added (delta > 0), removed (< 0) or changed (0)."""
+        self._counts[collection_id] = self._counts.get(collection_id, 0) + delta
+        self._revised[collection_id] = self._hlc
+
+    def forget_collection(self, collection_id: int) -> None:
+        """Drop the counters of a collection that is gone."""
+        for counters in (self._counts, self._last_keys, self._revised):
+            counters.pop(collection_id, None)
+
+    def last_key(self, collection_id: int) -> int:
+        """The highest numeric key the collection's generator knows of."""
+        last = self._last_keys.get(collection_id)
+        if last is None:
+            last = self.sql("SELECT last_key FROM collections WHERE id = ?", (collection_id,)).fetchone()[0]
+            self._last_keys[collection_id] = last
+        return int(last)
+
+    def remember_key(self, collection_id: int, key: int) -> None:
+        """Tell the generator of a numeric key."""
+        if key > self.last_key(collection_id):
+            self._last_keys[collection_id] = key
+
+
+def busy() -> ArangoError:
+    """The error of a writer that waited too long for another one."""
+    return ArangoError(1200, "conflict: timed out waiting for another transaction to finish writing")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Judge a file by its header alone, without giving SQLite a chance to touch it."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    if header[:16] != _HEADER:
+        raise ArangoError(1100, f"{path}: not a database file of the embedded engine")
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise ArangoError(1100, f"{path}: an SQLite file of another application")
+    version = int.from_bytes(header[60:64], "big")
+    if version > FORMAT_VERSION:
+        raise ArangoError(1100, f"{path}: file format {version}, this engine knows up to {FORMAT_VERSION}")
+    pages, page_size = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
+    if pages * (page_size if page_size != 1 else 65536) > path.stat().st_size:
+        raise ArangoError(1100, f"{path}: the file is truncated")

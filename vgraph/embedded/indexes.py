@@ -1,13 +1,31 @@
-"""Indexes of a collection: what they store, how they are kept up, how they are looked up."""
+"""Indexes of a collection: what they store, how they are kept up, how they are looked up.
+
+Entries live in tables named after the index's number, ordered by `keycodec` in AQL's order. Definitions take and give the shapes of the HTTP API
+(ArangoDB documentation, "HTTP interfaces for indexes"); inverted and vector indexes and the links of views come from search.py and vectors.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from vgraph.embedded import keycodec
+from vgraph.embedded.batches import marks, pad
+from vgraph.embedded.errors import ArangoError
 
 if TYPE_CHECKING:
     from vgraph.embedded.documents import Collection
     from vgraph.embedded.engine import Transaction
+
+Document = dict[str, Any]
+
+_EXPANSION: Final = "[*]"
+_MAX_FIELDS: Final = 32
+_SAMPLE: Final = 1000
+_SAMPLE_SECONDS: Final = 10.0
 
 
 class Index:
@@ -17,6 +35,7 @@ class Index:
     """
 
     type: ClassVar[str]
+    hidden: ClassVar[bool] = False  # not listed by the HTTP API
 
     def __init__(self, index_id: int, collection_id: int, spec: dict[str, Any]) -> None:
         self.id = index_id
@@ -35,17 +54,26 @@ class Index:
     @property
     def attributes(self) -> frozenset[str] | None:
         """Top-level attributes whose change concerns the index; None = any change does."""
-        raise NotImplementedError
+        return frozenset(_top(field) for field in self.fields)
 
     def definition(self) -> dict[str, Any]:
         """The HTTP shape without the collection prefix of `id`."""
-        raise NotImplementedError
+        return {**self.spec, "id": str(self.id)}
+
+    def same_as(self, spec: dict[str, Any]) -> bool:
+        """Whether a normalised definition asks for this very index."""
+        ignored = ("name", "estimates", "cacheEnabled")
+        own, other = ({k: v for k, v in item.items() if k not in ignored} for item in (self.spec, spec))
+        return own == other
 
     def create(self, txn: Transaction) -> None:
         """Create the tables."""
 
     def build(self, txn: Transaction, collection: Collection) -> None:
         """Index what the collection already holds."""
+        for rowid, doc in collection.scan():
+            self.check(txn, doc, rowid)
+            self.insert(txn, rowid, doc)
 
     def drop(self, txn: Transaction) -> None:
         """Drop the tables."""
@@ -53,27 +81,201 @@ class Index:
     def truncate(self, txn: Transaction) -> None:
         """Forget everything."""
 
-    def check(self, txn: Transaction, doc: dict[str, Any], rowid: int | None) -> None:
+    def check(self, txn: Transaction, doc: Document, rowid: int | None) -> None:
         """Refuse a document before anything is written (1210, 10, 17, …); rowid is its own row when it exists."""
 
-    def insert(self, txn: Transaction, rowid: int, doc: dict[str, Any]) -> None:
-        raise NotImplementedError
+    def insert(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        """Add a document."""
 
-    def remove(self, txn: Transaction, rowid: int, doc: dict[str, Any]) -> None:
-        raise NotImplementedError
+    def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        """Take a document out."""
 
-    def update(self, txn: Transaction, rowid: int, old: dict[str, Any], new: dict[str, Any]) -> None:
+    def update(self, txn: Transaction, rowid: int, old: Document, new: Document) -> None:
         """Called only when an attribute in `attributes` changed; remove and insert unless overridden."""
         self.remove(txn, rowid, old)
         self.insert(txn, rowid, new)
 
     def selectivity(self, txn: Transaction) -> float:
-        """Distinct keys / entries, in (0, 1]."""
-        raise NotImplementedError
+        """Distinct keys / entries, in (0, 1]; an estimate."""
+        return 1.0
+
+
+class PrimaryIndex(Index):
+    """The document table's own key; nothing to keep up."""
+
+    type = "primary"
+
+    def definition(self) -> dict[str, Any]:
+        return {
+            "fields": ["_key"],
+            "id": "0",
+            "name": "primary",
+            "selectivityEstimate": 1,
+            "sparse": False,
+            "type": "primary",
+            "unique": True,
+        }
+
+
+class EdgeIndex(Index):
+    """Both ends of every edge in covering tables: (vertex, edge row, other vertex)."""
+
+    type = "edge"
+
+    def definition(self) -> dict[str, Any]:
+        return {
+            "fields": ["_from", "_to"],
+            "id": "2",
+            "name": "edge",
+            "selectivityEstimate": 1,
+            "sparse": False,
+            "type": "edge",
+            "unique": False,
+        }
+
+    def create(self, txn: Transaction) -> None:
+        for direction in ("out", "in"):
+            txn.sql(
+                f"CREATE TABLE e{direction}{self.collection_id} "
+                "(v TEXT NOT NULL, id INTEGER NOT NULL, o TEXT NOT NULL, PRIMARY KEY (v, id)) WITHOUT ROWID"
+            )
+
+    def drop(self, txn: Transaction) -> None:
+        for direction in ("out", "in"):
+            txn.sql(f"DROP TABLE e{direction}{self.collection_id}")
+
+    def truncate(self, txn: Transaction) -> None:
+        for direction in ("out", "in"):
+            txn.sql(f"DELETE FROM e{direction}{self.collection_id}")
+
+    def insert(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        start, end = doc["_from"], doc["_to"]
+        txn.sql(f"INSERT INTO eout{self.collection_id} VALUES (?, ?, ?)", (start, rowid, end))
+        txn.sql(f"INSERT INTO ein{self.collection_id} VALUES (?, ?, ?)", (end, rowid, start))
+
+    def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        txn.sql(f"DELETE FROM eout{self.collection_id} WHERE v = ? AND id = ?", (doc["_from"], rowid))
+        txn.sql(f"DELETE FROM ein{self.collection_id} WHERE v = ? AND id = ?", (doc["_to"], rowid))
+
+    def selectivity(self, txn: Transaction) -> float:
+        [distinct, total] = txn.sql(
+            f"SELECT count(DISTINCT v), count(*) FROM (SELECT v FROM eout{self.collection_id} LIMIT {_SAMPLE})"
+        ).fetchone()
+        return distinct / total if total else 1.0
 
 
 class PersistentIndex(Index):
+    """A sorted index over one or more attribute paths: unique, sparse, over array elements (`tags[*]`)."""
+
     type = "persistent"
+
+    def __init__(self, index_id: int, collection_id: int, spec: dict[str, Any]) -> None:
+        super().__init__(index_id, collection_id, spec)
+        self.deduplicate: bool = spec.get("deduplicate", True)
+        self.expands: bool = any(_EXPANSION in field for field in self.fields)
+        self._table = f"i{index_id}"
+        self._readers = [_reader(field) for field in self.fields]
+        self._sampled: tuple[float, float] | None = None
+
+    @classmethod
+    def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:
+        fields = check_fields(definition, expansion=True)
+        spec = {
+            "type": definition["type"],
+            "fields": fields,
+            "unique": bool(definition.get("unique", False)),
+            "sparse": bool(definition.get("sparse", False)),
+            "deduplicate": bool(definition.get("deduplicate", True)),
+            "estimates": bool(definition.get("estimates", True)),
+            "cacheEnabled": bool(definition.get("cacheEnabled", False)),
+        }
+        if definition.get("storedValues"):
+            spec["storedValues"] = _check_stored_values(definition["storedValues"], fields)
+        return spec
+
+    def definition(self) -> dict[str, Any]:
+        shape = {key: self.spec[key] for key in sorted(self.spec) if key != "estimates"}
+        shape |= {"id": str(self.id), "estimates": self.spec["estimates"], "selectivityEstimate": 1}
+        if not self.spec["estimates"] and not self.unique:
+            del shape["selectivityEstimate"]
+        return dict(sorted(shape.items()))
+
+    def create(self, txn: Transaction) -> None:
+        txn.sql(f"CREATE TABLE {self._table} (k BLOB NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (k, id)) WITHOUT ROWID")
+
+    def build(self, txn: Transaction, collection: Collection) -> None:
+        needed = self.attributes
+        rows = [(key, rowid) for rowid, doc in collection.scan(needed) for key in self.keys(doc)]
+        rows.sort()
+        if self.unique:
+            for (key, _), (following, rowid) in itertools.pairwise(rows):
+                if key == following:
+                    raise self._violation(txn, rowid)
+        txn.sql_many(f"INSERT INTO {self._table} VALUES (?, ?)", rows)
+
+    def drop(self, txn: Transaction) -> None:
+        txn.sql(f"DROP TABLE {self._table}")
+
+    def truncate(self, txn: Transaction) -> None:
+        txn.sql(f"DELETE FROM {self._table}")
+
+    # -- entries --------------------------------------------------------------------------------------------------
+
+    def keys(self, doc: Document) -> list[bytes]:
+        """The entries of a document: one, none (sparse) or, over array elements, many."""
+        if self.expands:
+            return self._expanded_keys(doc)
+        values = [read(doc) for read in self._readers]
+        if self.sparse and None in values:
+            return []
+        return [keycodec.encode(values)]
+
+    def _expanded_keys(self, doc: Document) -> list[bytes]:
+        choices = [_elements(doc, field) if _EXPANSION in field else [read(doc)] for field, read in zip(self.fields, self._readers, strict=True)]
+        keys = [
+            keycodec.encode(values)
+            for values in itertools.product(*choices)
+            if not self.sparse or None not in values
+        ]
+        return list(dict.fromkeys(keys)) if self.deduplicate or not self.unique else keys
+
+    def check(self, txn: Transaction, doc: Document, rowid: int | None) -> None:
+        if not self.unique:
+            return
+        keys = self.keys(doc)
+        for key in keys:
+            found = txn.sql(f"SELECT id FROM {self._table} WHERE k = ? LIMIT 1", (key,)).fetchone()
+            if found is not None and found[0] != rowid:
+                raise self._violation(txn, found[0])
+        if len(set(keys)) < len(keys):
+            raise ArangoError(1210, f"{self._violated()}; conflicting key: {doc.get('_key')}")
+
+    def insert(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        for key in self.keys(doc):
+            txn.sql(f"INSERT INTO {self._table} VALUES (?, ?)", (key, rowid))
+
+    def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        for key in self.keys(doc):
+            txn.sql(f"DELETE FROM {self._table} WHERE k = ? AND id = ?", (key, rowid))
+
+    def update(self, txn: Transaction, rowid: int, old: Document, new: Document) -> None:
+        before, after = self.keys(old), self.keys(new)
+        if before == after:
+            return
+        for key in before:
+            txn.sql(f"DELETE FROM {self._table} WHERE k = ? AND id = ?", (key, rowid))
+        for key in after:
+            txn.sql(f"INSERT INTO {self._table} VALUES (?, ?)", (key, rowid))
+
+    def _violation(self, txn: Transaction, rowid: int) -> ArangoError:
+        [key] = txn.sql(f"SELECT key FROM d{self.collection_id} WHERE id = ?", (rowid,)).fetchone()
+        return ArangoError(1210, f"{self._violated()}; conflicting key: {key}")
+
+    def _violated(self) -> str:
+        over = ", ".join(self.fields)
+        return f"unique constraint violated - in index {self.name} of type {self.spec['type']} over '{over}'"
+
+    # -- lookup ---------------------------------------------------------------------------------------------------
 
     def lookup(
         self,
@@ -86,12 +288,393 @@ class PersistentIndex(Index):
         reverse: bool = False,
     ) -> Iterator[int]:
         """Rowids in index order: the first len(prefix) fields equal `prefix`, the next within low..high (... = open)."""
-        raise NotImplementedError
+        start, end = self._range(prefix, low, high, include_low, include_high)
+        order = "k DESC, id DESC" if reverse else "k, id"
+        cursor = txn.sql(f"SELECT id FROM {self._table} WHERE k >= ? AND k < ? ORDER BY {order}", (start, end))
+        if not txn.read_only:  # the caller may write to the index while it reads our answer
+            for [rowid] in cursor.fetchall():
+                yield rowid
+            return
+        while rows := cursor.fetchmany(256):
+            for [rowid] in rows:
+                yield rowid
+
+    def count(
+        self,
+        txn: Transaction,
+        prefix: Sequence[Any] = (),
+        low: Any = ...,
+        high: Any = ...,
+        include_low: bool = True,
+        include_high: bool = True,
+    ) -> int:
+        """How many entries `lookup` would give."""
+        bounds = self._range(prefix, low, high, include_low, include_high)
+        [count] = txn.sql(f"SELECT count(*) FROM {self._table} WHERE k >= ? AND k < ?", bounds).fetchone()
+        return int(count)
+
+    def _range(
+        self, prefix: Sequence[Any], low: Any, high: Any, include_low: bool, include_high: bool
+    ) -> tuple[bytes, bytes]:
+        base = keycodec.encode(prefix)
+        start, end = base, base + keycodec.HIGH
+        if low is not ...:
+            start = base + keycodec.encode_value(low)
+            if not include_low:
+                start += keycodec.HIGH
+        if high is not ...:
+            end = base + keycodec.encode_value(high)
+            if include_high:
+                end += keycodec.HIGH
+        return start, end
 
     def lookup_many(self, txn: Transaction, prefixes: Sequence[Sequence[Any]]) -> Iterator[tuple[int, int]]:
-        """(position of the prefix, rowid), batched."""
-        raise NotImplementedError
+        """(position of the prefix, rowid), in order of position, batched when the prefixes are whole keys."""
+        if not prefixes or len(prefixes[0]) < len(self.fields):
+            for position, prefix in enumerate(prefixes):
+                for rowid in self.lookup(txn, prefix):
+                    yield position, rowid
+            return
+        keys = [keycodec.encode(prefix) for prefix in prefixes]
+        found: dict[bytes, list[int]] = {}
+        for chunk in pad(list(dict.fromkeys(keys))):
+            sql = f"SELECT k, id FROM {self._table} WHERE k IN ({marks(len(chunk))}) ORDER BY k, id"
+            for key, rowid in txn.sql(sql, chunk).fetchall():
+                found.setdefault(key, []).append(rowid)
+        for position, key in enumerate(keys):
+            for rowid in found.get(key, ()):
+                yield position, rowid
 
     def groups(self, txn: Transaction, n: int) -> Iterator[tuple[tuple[Any, ...], int]]:
         """((values of the first n fields), count) in index order; not for sparse or array indexes."""
-        raise NotImplementedError
+        if n == len(self.fields):
+            rows = txn.sql(f"SELECT k, count(*) FROM {self._table} GROUP BY k ORDER BY k").fetchall()
+            for key, count in rows:
+                yield tuple(keycodec.decode(key)), count
+            return
+        start = b""
+        while row := txn.sql(f"SELECT k FROM {self._table} WHERE k >= ? ORDER BY k LIMIT 1", (start,)).fetchone():
+            values = keycodec.decode(row[0])[:n]
+            yield tuple(values), self.count(txn, values)
+            start = keycodec.encode(values) + keycodec.HIGH
+
+    def selectivity(self, txn: Transaction) -> float:
+        if self.unique:
+            return 1.0
+        now = time.monotonic()
+        if self._sampled is None or now - self._sampled[0] > _SAMPLE_SECONDS:
+            [distinct, total] = txn.sql(
+                f"SELECT count(DISTINCT k), count(*) FROM (SELECT k FROM {self._table} LIMIT {_SAMPLE})"
+            ).fetchone()
+            self._sampled = now, (distinct / total if total else 1.0)
+        return self._sampled[1]
+
+
+class TtlIndex(Index):
+    """When documents may go: a number of seconds since 1970 or an ISO date in one attribute, plus `expireAfter` seconds."""
+
+    type = "ttl"
+
+    def __init__(self, index_id: int, collection_id: int, spec: dict[str, Any]) -> None:
+        super().__init__(index_id, collection_id, spec)
+        self._table = f"i{index_id}"
+        self._read = _reader(self.fields[0])
+
+    @classmethod
+    def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:
+        fields = check_fields(definition, most=1)
+        after = definition.get("expireAfter")
+        if isinstance(after, bool) or not isinstance(after, int | float) or after < 0:
+            raise ArangoError(10, "expireAfter attribute must be a non-negative number")
+        return {"type": "ttl", "fields": fields, "expireAfter": after, "sparse": True, "unique": False, "estimates": False}
+
+    def definition(self) -> dict[str, Any]:
+        return dict(sorted({**self.spec, "id": str(self.id), "selectivityEstimate": 1}.items()))
+
+    def same_as(self, spec: dict[str, Any]) -> bool:
+        return spec["type"] == "ttl" and spec["fields"] == self.fields and spec["expireAfter"] == self.spec["expireAfter"]
+
+    def create(self, txn: Transaction) -> None:
+        txn.sql(f"CREATE TABLE {self._table} (t REAL NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (t, id)) WITHOUT ROWID")
+
+    def drop(self, txn: Transaction) -> None:
+        txn.sql(f"DROP TABLE {self._table}")
+
+    def truncate(self, txn: Transaction) -> None:
+        txn.sql(f"DELETE FROM {self._table}")
+
+    def insert(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        stamp = _timestamp(self._read(doc))
+        if stamp is not None:
+            txn.sql(f"INSERT INTO {self._table} VALUES (?, ?)", (stamp, rowid))
+
+    def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        stamp = _timestamp(self._read(doc))
+        if stamp is not None:
+            txn.sql(f"DELETE FROM {self._table} WHERE t = ? AND id = ?", (stamp, rowid))
+
+    def expired(self, txn: Transaction, now: float, limit: int) -> list[int]:
+        """Rows whose time has passed, oldest first."""
+        latest = now - self.spec["expireAfter"]
+        rows = txn.sql(f"SELECT id FROM {self._table} WHERE t <= ? ORDER BY t LIMIT ?", (latest, limit)).fetchall()
+        return [rowid for [rowid] in rows]
+
+
+class MdiIndex(Index):
+    """Several numeric attributes as columns of one table, after optional prefix fields: boxes and interval overlaps."""
+
+    type = "mdi"
+
+    def __init__(self, index_id: int, collection_id: int, spec: dict[str, Any]) -> None:
+        super().__init__(index_id, collection_id, spec)
+        self.prefix_fields: list[str] = spec.get("prefixFields", [])
+        self._table = f"i{index_id}"
+        self._readers = [_reader(field) for field in self.fields]
+        self._prefix_readers = [_reader(field) for field in self.prefix_fields]
+        self._columns = [f"f{number}" for number in range(len(self.fields))]
+
+    @classmethod
+    def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:
+        if definition.get("fieldValueTypes") != "double":
+            raise ArangoError(10, "z-order index requires `fieldValueTypes` to be set to `double` - future releases might lift this requirement")
+        unique, sparse = bool(definition.get("unique", False)), bool(definition.get("sparse", False))
+        spec = {
+            "type": definition["type"],
+            "fields": check_fields(definition),
+            "fieldValueTypes": "double",
+            "unique": unique,
+            "sparse": sparse,
+            "estimates": definition["type"] == "mdi-prefixed",
+        }
+        if definition["type"] == "mdi-prefixed":
+            spec["prefixFields"] = check_fields(definition, name="prefixFields")
+        if definition.get("storedValues"):
+            spec["storedValues"] = _check_stored_values(definition["storedValues"], spec["fields"])
+        return spec
+
+    @property
+    def attributes(self) -> frozenset[str] | None:
+        return frozenset(_top(field) for field in (*self.prefix_fields, *self.fields))
+
+    def definition(self) -> dict[str, Any]:
+        shape = {**self.spec, "id": str(self.id)}
+        if self.spec["estimates"] or self.unique:
+            shape["selectivityEstimate"] = 1
+        return dict(sorted(shape.items()))
+
+    def create(self, txn: Transaction) -> None:
+        columns = ", ".join(f"{column} REAL NOT NULL" for column in self._columns)
+        order = ", ".join(("p", *self._columns, "id"))
+        txn.sql(f"CREATE TABLE {self._table} (p BLOB NOT NULL, {columns}, id INTEGER NOT NULL, PRIMARY KEY ({order})) WITHOUT ROWID")
+        txn.sql(f"CREATE INDEX {self._table}_id ON {self._table} (id)")
+
+    def drop(self, txn: Transaction) -> None:
+        txn.sql(f"DROP TABLE {self._table}")
+
+    def truncate(self, txn: Transaction) -> None:
+        txn.sql(f"DELETE FROM {self._table}")
+
+    def check(self, txn: Transaction, doc: Document, rowid: int | None) -> None:
+        values = [read(doc) for read in self._readers]
+        if self.sparse and None in values:
+            return
+        if not all(type(value) in (int, float) for value in values):
+            raise ArangoError(1561)
+        if self.unique:
+            same = " AND ".join(("p = ?", *(f"{column} = ?" for column in self._columns)))
+            found = txn.sql(f"SELECT id FROM {self._table} WHERE {same} LIMIT 1", (self._prefix(doc), *values)).fetchone()
+            if found is not None and found[0] != rowid:
+                [key] = txn.sql(f"SELECT key FROM d{self.collection_id} WHERE id = ?", found).fetchone()
+                over = ", ".join(self.fields)
+                raise ArangoError(
+                    1210,
+                    f"unique constraint violated - in index {self.name} of type {self.spec['type']} over '{over}'; "
+                    f"conflicting key: {key}",
+                )
+
+    def insert(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        values = [read(doc) for read in self._readers]
+        if None not in values:
+            txn.sql(f"INSERT INTO {self._table} VALUES ({marks(len(values) + 2)})", (self._prefix(doc), *values, rowid))
+
+    def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        txn.sql(f"DELETE FROM {self._table} WHERE id = ?", (rowid,))
+
+    def _prefix(self, doc: Document) -> bytes:
+        return keycodec.encode([read(doc) for read in self._prefix_readers])
+
+    def lookup_box(
+        self, txn: Transaction, bounds: Sequence[tuple[float | None, float | None]], prefix: Sequence[Any] = ()
+    ) -> Iterator[int]:
+        """Rows inside a box, one (low, high) per field, both inclusive, None = open; all prefix fields must be given."""
+        conditions, params = ["p = ?"], [keycodec.encode(prefix)]
+        for column, (low, high) in zip(self._columns, bounds, strict=True):
+            for operator, bound in ((">=", low), ("<=", high)):
+                if bound is not None:
+                    conditions.append(f"{column} {operator} ?")
+                    params.append(bound)  # type: ignore[arg-type]
+        rows = txn.sql(f"SELECT id FROM {self._table} WHERE {' AND '.join(conditions)}", params).fetchall()
+        for [rowid] in rows:
+            yield rowid
+
+
+class GeoIndex(Index):
+    """Accepted and described; geo functions are evaluated on the documents themselves."""
+
+    type = "geo"
+
+    @classmethod
+    def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:
+        fields = check_fields(definition, most=2)
+        return {
+            "type": "geo",
+            "fields": fields,
+            "geoJson": bool(definition.get("geoJson", False)) and len(fields) == 1,
+            "sparse": True,
+            "unique": False,
+            "bestIndexedLevel": 17,
+            "worstIndexedLevel": 4,
+            "maxNumCoverCells": 8,
+            "legacyPolygons": bool(definition.get("legacyPolygons", False)),
+        }
+
+    def definition(self) -> dict[str, Any]:
+        return dict(sorted({**self.spec, "id": str(self.id)}.items()))
+
+
+class FulltextIndex(Index):
+    """Accepted and described, as the deprecated type it is; FULLTEXT() does not exist here."""
+
+    type = "fulltext"
+
+    @classmethod
+    def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "fulltext",
+            "fields": check_fields(definition, most=1),
+            "minLength": int(definition.get("minLength", 2)),
+            "sparse": True,
+            "unique": False,
+        }
+
+    def definition(self) -> dict[str, Any]:
+        return dict(sorted({**self.spec, "id": str(self.id)}.items()))
+
+
+# -- kinds of index -------------------------------------------------------------------------------------------------
+
+_KINDS: Final[dict[str, type[Index]]] = {
+    "primary": PrimaryIndex,
+    "edge": EdgeIndex,
+    "persistent": PersistentIndex,
+    "hash": PersistentIndex,
+    "skiplist": PersistentIndex,
+    "ttl": TtlIndex,
+    "mdi": MdiIndex,
+    "zkd": MdiIndex,
+    "mdi-prefixed": MdiIndex,
+    "geo": GeoIndex,
+    "fulltext": FulltextIndex,
+}
+BUILT_IN: Final = ("primary", "edge")
+
+
+def kind_of(name: Any) -> type[Index]:
+    """The class behind an index type; 10."""
+    if name in ("inverted", "arangosearch"):
+        from vgraph.embedded import search
+
+        return search.InvertedIndex if name == "inverted" else search.ViewLink
+    if name == "vector":
+        from vgraph.embedded import vectors
+
+        return vectors.VectorIndex
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise ArangoError(10, "invalid index type")
+    return kind
+
+
+def make_index(index_id: int, collection_id: int, spec: dict[str, Any]) -> Index:
+    """The index of a catalog row."""
+    return kind_of(spec["type"])(index_id, collection_id, spec)
+
+
+# -- attribute paths ------------------------------------------------------------------------------------------------
+
+
+def check_fields(
+    definition: dict[str, Any], *, name: str = "fields", most: int = _MAX_FIELDS, expansion: bool = False
+) -> list[str]:
+    """The attribute paths of a definition; 10 and 1220 say what is wrong with them."""
+    fields = definition.get(name)
+    if not isinstance(fields, list) or not 1 <= len(fields) <= most:
+        raise ArangoError(10, f"'{name}' attribute must be an array of 1 to {most} attribute paths")
+    for field in fields:
+        if not isinstance(field, str) or not field:
+            raise ArangoError(10, f"index field names should be non-empty strings, in '{name}'")
+        if field == "_id" or (field.startswith("_id.") and name == "fields"):
+            raise ArangoError(10, "_id attribute cannot be indexed")
+        stars = field.count(_EXPANSION)
+        if stars and not expansion:
+            raise ArangoError(10, f"cannot use [*] expansion for this type of index, in '{field}'")
+        if stars > 1 or "[" in field.replace(_EXPANSION, ""):
+            raise ArangoError(1220, f"parsing attribute name definition failed: '{field}'")
+    if len(set(fields)) < len(fields):
+        raise ArangoError(10, f"duplicate attribute in '{name}'")
+    return list(fields)
+
+
+def _check_stored_values(values: Any, fields: Sequence[str]) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(value, str) and value for value in values):
+        raise ArangoError(10, "'storedValues' must be an array of attribute paths")
+    if set(values) & set(fields) or len(set(values)) < len(values):
+        raise ArangoError(10, "'storedValues' must not repeat attributes")
+    return list(values)
+
+
+def _top(field: str) -> str:
+    return field.partition(".")[0].removesuffix(_EXPANSION)
+
+
+def _reader(field: str) -> Callable[[Document], Any]:
+    """A function that takes an attribute path out of a document, null where it is missing."""
+    names = field.replace(_EXPANSION, "").split(".")
+    if len(names) == 1:
+        [name] = names
+        return lambda doc: doc.get(name)
+
+    def read(doc: Document) -> Any:
+        value: Any = doc
+        for name in names:
+            if type(value) is not dict:
+                return None
+            value = value.get(name)
+        return value
+
+    return read
+
+
+def _elements(doc: Document, field: str) -> list[Any]:
+    """The values of `path[*].rest`; none where the path holds no array."""
+    path, _, rest = field.partition(_EXPANSION)
+    values = _reader(path)(doc)
+    if type(values) is not list:
+        return []
+    if not rest:
+        return values
+    read = _reader(rest.lstrip("."))
+    return [read(value) if type(value) is dict else None for value in values]
+
+
+def _timestamp(value: Any) -> float | None:
+    """Seconds since 1970 of a number or an ISO date; None when it is neither."""
+    if type(value) in (int, float):
+        return float(value)
+    if type(value) is not str:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

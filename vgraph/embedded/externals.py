@@ -1,0 +1,68 @@
+"""Vectors outside the JSON: lists of numbers of one top-level attribute, kept as float32 or float64 in a table of their own.
+
+The JSON body holds null in their place and keeps the attribute's position; they are joined back only when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from vgraph.embedded.batches import marks, pad
+
+if TYPE_CHECKING:
+    from vgraph.embedded.engine import Transaction
+
+FLOAT32: Final = 0
+FLOAT64: Final = 1
+WHOLE: Final = 2  # float64 holding integers
+_LARGEST_WHOLE: Final = 2.0**53
+
+
+def pack(value: Any) -> tuple[int, bytes] | None:
+    """(kind, bytes) of a list of numbers, or None when the value has to stay in the JSON."""
+    if type(value) is not list or not value:
+        return None
+    kinds = set(map(type, value))
+    if not kinds <= {int, float}:
+        return None
+    doubles = np.array(value, dtype="<f8")
+    if float in kinds:
+        with np.errstate(over="ignore"):
+            singles = doubles.astype("<f4")
+        if np.array_equal(singles, doubles):
+            return FLOAT32, singles.tobytes()
+        return FLOAT64, doubles.tobytes()
+    if float(np.abs(doubles).max()) > _LARGEST_WHOLE:
+        return None
+    return WHOLE, doubles.tobytes()
+
+
+def unpack(kind: int, raw: bytes) -> list[Any]:
+    """The list as it was given."""
+    values = np.frombuffer(raw, dtype="<f4" if kind == FLOAT32 else "<f8")
+    result: list[Any] = values.astype(np.int64).tolist() if kind == WHOLE else values.tolist()
+    return result
+
+
+def create_table(txn: Transaction, table: str) -> None:
+    txn.sql(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, vec BLOB NOT NULL)")
+
+
+def store(txn: Transaction, table: str, rowid: int, packed: tuple[int, bytes]) -> None:
+    txn.sql(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", (rowid, *packed))  # noqa: S608
+
+
+def forget(txn: Transaction, table: str, rowid: int) -> None:
+    txn.sql(f"DELETE FROM {table} WHERE id = ?", (rowid,))  # noqa: S608
+
+
+def load(txn: Transaction, table: str, rowids: Sequence[int]) -> dict[int, list[Any]]:
+    """The lists of many rows; rows without one are left out."""
+    found: dict[int, list[Any]] = {}
+    for chunk in pad(rowids):
+        rows = txn.sql(f"SELECT id, kind, vec FROM {table} WHERE id IN ({marks(len(chunk))})", chunk)  # noqa: S608
+        found.update((rowid, unpack(kind, raw)) for rowid, kind, raw in rows)
+    return found

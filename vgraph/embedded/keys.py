@@ -1,0 +1,111 @@
+"""Document keys and identifiers: what is allowed, and the four key generators.
+
+Source: ArangoDB documentation, "Document keys", "User-specified keys" and "Key generators".
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+
+from vgraph.embedded.errors import ArangoError
+
+if TYPE_CHECKING:
+    from vgraph.embedded.catalog import CollectionInfo
+    from vgraph.embedded.engine import Transaction
+
+MAX_LENGTH: Final = 254
+_KEY: Final = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}", re.ASCII)
+_is_key = _KEY.fullmatch
+_GENERATORS: Final = ("traditional", "autoincrement", "uuid", "padded")
+_LARGEST: Final = 2**63 - 1
+
+
+def check_key(key: Any) -> str:
+    """The key itself when it is one; 1221."""
+    if type(key) is not str or _is_key(key) is None:
+        raise ArangoError(1221)
+    return key
+
+
+def is_key(value: Any) -> bool:
+    """Whether a value may be a document key."""
+    return type(value) is str and _is_key(value) is not None
+
+
+def is_id(value: Any) -> bool:
+    """Whether a value is a document identifier: collection/key."""
+    if type(value) is not str:
+        return False
+    collection, slash, key = value.partition("/")
+    return bool(slash and collection) and _is_key(key) is not None
+
+
+def split_id(value: str) -> tuple[str, str]:
+    """Collection and key of an identifier; 1205."""
+    if not is_id(value):
+        raise ArangoError(1205)
+    collection, _, key = value.partition("/")
+    return collection, key
+
+
+def normalise_options(options: Any) -> dict[str, Any]:
+    """A collection's `keyOptions` with defaults; 1232."""
+    options = options or {}
+    if not isinstance(options, dict):
+        raise ArangoError(1232)
+    kind = options.get("type") or "traditional"
+    if kind not in _GENERATORS:
+        raise ArangoError(1232)
+    result: dict[str, Any] = {"allowUserKeys": bool(options.get("allowUserKeys", True)), "type": kind}
+    if kind == "autoincrement":
+        result["offset"] = _whole(options.get("offset", 0), lowest=0)
+        result["increment"] = _whole(options.get("increment", 1), lowest=1)
+    return result
+
+
+def _whole(value: Any, *, lowest: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+        raise ArangoError(1232)
+    return value
+
+
+def generate(txn: Transaction, info: CollectionInfo) -> str:
+    """The next key of the collection's generator."""
+    options = info.properties["keyOptions"]
+    kind = options["type"]
+    if kind == "traditional":
+        key = max(txn.next_tick(), txn.last_key(info.id) + 1)
+        txn.remember_key(info.id, key)
+        return str(key)
+    if kind == "autoincrement":
+        key = _next_step(txn.last_key(info.id), options["offset"], options["increment"])
+        txn.remember_key(info.id, key)
+        return str(key)
+    if kind == "padded":
+        return f"{txn.next_tick():016x}"
+    return str(uuid.uuid4())
+
+
+def _next_step(last: int, offset: int, increment: int) -> int:
+    """The smallest offset + n * increment above `last`."""
+    if last < offset:
+        return offset
+    key = last + increment - (last - offset) % increment
+    if key > _LARGEST:
+        raise ArangoError(1225)
+    return key
+
+
+def accept(txn: Transaction, info: CollectionInfo, key: Any) -> str:
+    """A key given by the user: checked, and remembered by generators that count; 1221, 1222."""
+    check_key(key)
+    options = info.properties["keyOptions"]
+    if not options["allowUserKeys"]:
+        raise ArangoError(1222)
+    if key[0] in "0123456789" and options["type"] in ("traditional", "autoincrement") and key.isdigit():
+        number = int(key)
+        if number <= _LARGEST:
+            txn.remember_key(info.id, number)
+    return str(key)
