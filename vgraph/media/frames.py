@@ -70,7 +70,7 @@ class _Missed(Exception):  # noqa: N818 - a turn in the reading, not an error
 
 def _frames(video: Video, due: Due, width: int | None, warn: Warn) -> Iterator[Frame]:
     back_ms = 0
-    while not due.over(due.ms):
+    while not due.over(due.ms) and due.ms < video.duration_ms:
         try:
             yield from _read(video, due, width, back_ms, warn)
             return
@@ -140,6 +140,8 @@ class Reader:
             self._damaged += pictures is None
             for picture in pictures or ():
                 yield self._timed(picture), picture
+        if self._jumped:  # landed where no picture can be decoded any more
+            raise _Missed
 
     def _timed(self, picture: VideoFrame) -> int:
         offset_ms = self._clock.offset(picture.pts)
