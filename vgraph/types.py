@@ -432,7 +432,10 @@ class Claim:
 
 
 class AnswerStatus(StrEnum):
-    """`not_found`: recorded, but no evidence. `not_recorded`: no camera covers the time asked. `unsupported`: nothing said could be cited."""
+    """`not_found`: recorded, but no evidence. `not_recorded`: no camera covers the time asked.
+
+    `unsupported`: a model answered, but nothing it said cites evidence that exists.
+    """
 
     answered = "answered"
     unsupported = "unsupported"

@@ -8,7 +8,7 @@ from typing import Any
 from vgraph.agents.cite import best_line, cite
 from vgraph.agents.extractive import Similarity, extract_claims
 from vgraph.models import ChatModel
-from vgraph.prompts import prompt
+from vgraph.prompts import prompt, quoted
 from vgraph.types import Answer, AnswerStatus, Claim, Completion, Evidence, EvidenceChunk, Message
 
 EXTRACTIVE = "extractive"
@@ -63,7 +63,9 @@ def _by_model(chat: ChatModel, evidence: Evidence, method: str) -> Answer:
 
 
 def _messages(evidence: Evidence) -> list[Message]:
-    return [Message("system", prompt("answer")), Message("user", prompt("answer_data", question=evidence.question, evidence=evidence.text))]
+    zones = ", ".join(sorted({chunk.tz for chunk in evidence.chunks}))
+    text = prompt("answer", timezone=zones, question=quoted(evidence.question), evidence=quoted(evidence.text))
+    return [Message("user", text)]
 
 
 def checked(completion: Completion, evidence: Evidence) -> tuple[tuple[Claim, ...], tuple[str, ...]]:

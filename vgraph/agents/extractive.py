@@ -51,7 +51,8 @@ def _ranked(evidence: Evidence, similarity: Similarity | None) -> list[Candidate
     likeness = similarity(evidence.question, [line.text for _, line in lines]) if similarity else [0.0] * len(lines)
     places = {chunk.id: number for number, chunk in enumerate(evidence.chunks)}
     candidates = [
-        _candidate(chunk, line, weights, like, places[chunk.id]) for (chunk, line), like in zip(lines, likeness, strict=True)
+        _candidate(chunk, line, weights, like, places[chunk.id])
+        for (chunk, line), like in zip(lines, likeness, strict=True)
     ]
     covered = [candidate for candidate in candidates if candidate.coverage >= COVERED]
     return sorted(covered, key=lambda c: (-c.score, c.chunk.start_ms, c.line.offset_ms))

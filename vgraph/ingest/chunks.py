@@ -112,7 +112,11 @@ def _read_lines(signals: Signals) -> list[Line]:
         text = " ".join(read.text.split())
         first, _, origin = spans.get(text, (read.offset_ms, 0, read.origin))
         spans[text] = (first, read.offset_ms, origin)
-    return [Line(first, last, "ocr", f"Text in view: {text}", origin) for text, (first, last, origin) in spans.items() if text]
+    return [
+        Line(first, last, "ocr", f"Text in view: {text}", origin)
+        for text, (first, last, origin) in spans.items()
+        if text
+    ]
 
 
 def _detection_lines(signals: Signals) -> list[Line]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vgraph.errors import ModelError
 from vgraph.ingest.chunks import MOTION, ChunkText, Signals, clip_track
 from vgraph.ingest.keys import content_key, normal_name
 from vgraph.models import ChatModel
-from vgraph.prompts import prompt
-from vgraph.types import Caption, Extraction, Mention, Message, Relation
+from vgraph.prompts import prompt, quoted
+from vgraph.types import Caption, Extraction, Line, Mention, Message, Relation
 
 STRUCTURED = "structured"
 
@@ -23,7 +24,9 @@ def structured(signals: Signals, known: Mapping[str, Mention]) -> Extraction:
     """
     captioned = [resolve(m, known) for caption in signals.captions for m in caption.entities]
     speakers = [resolve(Mention(u.speaker, "person"), known) for u in signals.utterances if u.speaker]
-    labels = [resolve(Mention(r.text, "label", confidence=r.confidence), known) for r in signals.reads if is_label(r.text)]
+    labels = [
+        resolve(Mention(r.text, "label", confidence=r.confidence), known) for r in signals.reads if is_label(r.text)
+    ]
     relations = [*_captioned_relations(signals), *_spoken_mentions(signals, known)]
     return Extraction(_unique((*captioned, *speakers, *labels)), tuple(relations), STRUCTURED)
 
@@ -63,7 +66,13 @@ def _captioned_relations(signals: Signals) -> Iterator[Relation]:
             if _starts_here(start, signals):
                 text = relation.supporting_text or caption.text
                 yield Relation(
-                    relation.source, relation.target, relation.relation, start, max(start, end), text, relation.confidence
+                    relation.source,
+                    relation.target,
+                    relation.relation,
+                    start,
+                    max(start, end),
+                    text,
+                    relation.confidence,
                 )
 
 
@@ -76,7 +85,12 @@ def _spoken_mentions(signals: Signals, known: Mapping[str, Mention]) -> Iterator
         for name, mention in known.items():
             if name != normal_name(utterance.speaker) and f" {name} " in spoken:
                 yield Relation(
-                    utterance.speaker, mention.name, "mentions", utterance.offset_ms, utterance.end_offset_ms, utterance.text
+                    utterance.speaker,
+                    mention.name,
+                    "mentions",
+                    utterance.offset_ms,
+                    utterance.end_offset_ms,
+                    utterance.text,
                 )
 
 
@@ -94,37 +108,77 @@ def _unique(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
 # --- by a chat model ----------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The entity and relation types a model may use; no relation types means any."""
+
+    entity_types: tuple[str, ...]
+    relation_types: tuple[str, ...] = ()
+
+
 def by_model(
     chat: ChatModel,
     text: ChunkText,
     signals: Signals,
     known: Mapping[str, Mention],
-    *,
-    entity_types: Sequence[str],
-    relation_types: Sequence[str],
+    vocabulary: Vocabulary,
+    camera: str,
 ) -> Extraction:
-    """The model's entities and relations united with the structured ones; a failing model leaves the structured ones and a warning."""
+    """The model's entities and relations united with the structured ones; a failing model leaves those and a warning."""
     base = structured(signals, known)
     if not text.text.strip():
         return base
     try:
-        completion = chat.complete(_messages(text, entity_types, relation_types), schema=schema(entity_types, relation_types))
+        completion = chat.complete(
+            [Message("user", _request(text, signals, vocabulary, camera))], schema=schema(vocabulary)
+        )
     except ModelError as error:
         return Extraction(base.entities, base.relations, STRUCTURED, (f"extraction: {error}",))
-    return _united(base, completion.value, text, signals, known, f"model:{chat.name}", entity_types, relation_types)
+    entities = _unique((*base.entities, *_found_entities(completion.value, known, vocabulary)))
+    relations, warnings = _found_relations(completion.value, entities, text, signals, vocabulary)
+    return Extraction(entities, (*base.relations, *relations), f"model:{chat.name}", tuple(warnings))
 
 
-def _messages(text: ChunkText, entity_types: Sequence[str], relation_types: Sequence[str]) -> list[Message]:
-    relations = ", ".join(relation_types) or "any short verb phrase"
-    instructions, data = prompt("extract", entity_types=", ".join(entity_types), relation_types=relations, text=text.text)
-    return [Message("system", instructions), Message("user", data)]
+def _request(text: ChunkText, signals: Signals, vocabulary: Vocabulary, camera: str) -> str:
+    rule = (
+        f"one of: {', '.join(vocabulary.relation_types)}."
+        if vocabulary.relation_types
+        else "a short verb phrase in the present tense."
+    )
+    notes = "\n".join(
+        f"[{_seconds(line.offset_ms)} to {_seconds(line.end_offset_ms)}] {line.modality}: {line.text}"
+        for line in text.lines
+    )
+    return prompt(
+        "extract",
+        camera=camera,
+        start=_seconds(signals.segment.offset_ms),
+        end=_seconds(signals.segment.end_offset_ms),
+        entity_types=", ".join(vocabulary.entity_types),
+        relation_rule=rule,
+        notes=quoted(notes),
+    )
 
 
-def schema(entity_types: Sequence[str], relation_types: Sequence[str]) -> dict[str, Any]:
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:.1f}"
+
+
+def schema(vocabulary: Vocabulary) -> dict[str, Any]:
     """JSON Schema of the reply: only the configured types pass."""
-    kind: dict[str, Any] = {"type": "string", "enum": list(relation_types)} if relation_types else {"type": "string"}
-    entity = _object(name={"type": "string"}, type={"type": "string", "enum": list(entity_types)}, description={"type": "string"})
-    relation = _object(source={"type": "string"}, relation=kind, target={"type": "string"}, quote={"type": "string"})
+    words: dict[str, Any] = {"type": "string"}
+    moment: dict[str, Any] = {"type": ["number", "null"]}
+    kind = {"type": "string", "enum": list(vocabulary.relation_types)} if vocabulary.relation_types else words
+    entity = _object(name=words, type={"type": "string", "enum": list(vocabulary.entity_types)}, description=words)
+    relation = _object(
+        source=words,
+        relation=kind,
+        target=words,
+        start=moment,
+        end=moment,
+        supporting_text=words,
+        confidence={"type": "number"},
+    )
     return _object(entities={"type": "array", "items": entity}, relations={"type": "array", "items": relation})
 
 
@@ -132,44 +186,67 @@ def _object(**properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _united(
-    base: Extraction,
-    value: Mapping[str, Any],
-    text: ChunkText,
-    signals: Signals,
-    known: Mapping[str, Mention],
-    method: str,
-    entity_types: Sequence[str],
-    relation_types: Sequence[str],
-) -> Extraction:
-    found = [
-        resolve(Mention(e["name"].strip(), e["type"], description=e["description"].strip()), known)
-        for e in value["entities"]
-        if e["name"].strip() and e["type"] in entity_types
+def _found_entities(value: Mapping[str, Any], known: Mapping[str, Mention], vocabulary: Vocabulary) -> list[Mention]:
+    return [
+        resolve(Mention(entity["name"].strip(), entity["type"], description=entity["description"].strip()), known)
+        for entity in value["entities"]
+        if entity["name"].strip() and entity["type"] in vocabulary.entity_types
     ]
-    entities = _unique((*base.entities, *found))
+
+
+def _found_relations(
+    value: Mapping[str, Any], entities: Sequence[Mention], text: ChunkText, signals: Signals, vocabulary: Vocabulary
+) -> tuple[list[Relation], list[str]]:
+    """Relations between known entities; one that invents an end or a type is dropped and told."""
     named = {normal_name(mention.name) for mention in entities}
-    relations, warnings = [], []
+    kept, warnings = [], []
     for item in value["relations"]:
-        missing = [end for end in (item["source"], item["target"]) if normal_name(end) not in named]
-        if missing or (relation_types and item["relation"] not in relation_types):
-            warnings.append(f"extraction: dropped a relation to {missing or item['relation']}, which is not an allowed entity or type")
-            continue
-        relations.append(_relation(item, text, signals))
-    return Extraction(entities, (*base.relations, *relations), method, tuple(warnings))
+        unknown = [end for end in (item["source"], item["target"]) if normal_name(end) not in named]
+        if vocabulary.relation_types and item["relation"] not in vocabulary.relation_types:
+            unknown.append(item["relation"])
+        if unknown:
+            warnings.append(
+                f"extraction: dropped a relation with {', '.join(map(repr, unknown))}, which is no entity or type of this chunk"
+            )
+        else:
+            kept.append(_timed(item, text, signals))
+    return kept, warnings
 
 
-def _relation(item: Mapping[str, Any], text: ChunkText, signals: Signals) -> Relation:
-    """Timed by the line its quote stands in; a quote that stands nowhere is not evidence, and the whole chunk is its interval."""
-    quote = " ".join(item["quote"].split())
-    line = next((line for line in text.lines if quote and normal_name(quote) in normal_name(line.text)), None)
+def _timed(item: Mapping[str, Any], text: ChunkText, signals: Signals) -> Relation:
+    """The interval of the line the quotation stands in; a quotation that stands nowhere is no evidence, and the chunk is the interval."""
+    quotation = " ".join(item["supporting_text"].split())
+    line = next((line for line in text.lines if quotation and normal_name(quotation) in normal_name(line.text)), None)
+    confidence = min(max(float(item["confidence"]), 0.0), 1.0)
+    segment = signals.segment
     if line is None:
-        segment = signals.segment
-        return Relation(item["source"], item["target"], item["relation"], segment.offset_ms, segment.end_offset_ms, "", 0.5)
-    return Relation(item["source"], item["target"], item["relation"], line.offset_ms, line.end_offset_ms, quote, 0.8)
+        return Relation(
+            item["source"],
+            item["target"],
+            item["relation"],
+            segment.offset_ms,
+            segment.end_offset_ms,
+            "",
+            confidence / 2,
+        )
+    start, end = _told_times(item, line)
+    return Relation(item["source"], item["target"], item["relation"], start, end, quotation, confidence)
 
 
-VEHICLES = frozenset({"bicycle", "car", "motorcycle", "airplane", "bus", "train", "truck", "boat", "van", "forklift", "vehicle"})
+def _told_times(item: Mapping[str, Any], line: Line) -> tuple[int, int]:
+    """The model's times where they lie within the line, else the line's own (EGAgent: only times that stand in the text count)."""
+    if item["start"] is None or item["end"] is None:
+        return line.offset_ms, line.end_offset_ms
+    start, end = round(item["start"] * 1000), round(item["end"] * 1000)
+    inside = line.offset_ms <= start <= end <= line.end_offset_ms
+    return (start, end) if inside else (line.offset_ms, line.end_offset_ms)
+
+
+# --- what was followed --------------------------------------------------------------------------------------------------
+
+VEHICLES = frozenset(
+    {"bicycle", "car", "motorcycle", "airplane", "bus", "train", "truck", "boat", "van", "forklift", "vehicle"}
+)
 ANIMALS = frozenset({"bird", "cat", "dog", "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe", "animal"})
 
 
@@ -188,5 +265,7 @@ def followed(signals: Signals, document: str) -> Iterator[tuple[str, Mention, in
         if track.label != MOTION:
             part = clip_track(track, signals.segment)
             identity = content_key("track", document, track.id)
-            mention = Mention(f"{track.label} {track.id}", entity_type(track.label), identity, confidence=part.confidence)
+            mention = Mention(
+                f"{track.label} {track.id}", entity_type(track.label), identity, confidence=part.confidence
+            )
             yield track.id, mention, part.offset_ms, part.end_offset_ms

@@ -54,9 +54,17 @@ def camera_record(key: str, info: CameraInfo, known: Mapping[str, Any] | None) -
         "place": info.place or None,
         "tz": info.tz if info.tz != "UTC" else None,
         "position": list(info.position) if info.position else None,
-        "clock": {"offset_ms": info.clock_offset_ms, "drift_ppm": 0.0, "uncertainty_ms": None} if info.clock_offset_ms else None,
+        "clock": {"offset_ms": info.clock_offset_ms, "drift_ppm": 0.0, "uncertainty_ms": None}
+        if info.clock_offset_ms
+        else None,
     }
-    default = {"label": info.label, "place": "", "tz": "UTC", "position": None, "clock": {"offset_ms": 0, "drift_ppm": 0.0, "uncertainty_ms": None}}
+    default = {
+        "label": info.label,
+        "place": "",
+        "tz": "UTC",
+        "position": None,
+        "clock": {"offset_ms": 0, "drift_ppm": 0.0, "uncertainty_ms": None},
+    }
     old = {name: value for name, value in (known or {}).items() if name in default}
     return {"_key": key, **default, **old, **{name: value for name, value in given.items() if value is not None}}
 
@@ -93,7 +101,7 @@ def media_facts(video: Video) -> dict[str, Any]:
 
 def document_delta(place: Place, camera: Record, document: Record) -> GraphDelta:
     """The camera, the document and the edge between them."""
-    edge = _edge("documents", place.document, "RECORDED_BY", "cameras", place.camera, place)
+    edge = _edge("RECORDED_BY", f"documents/{place.document}", f"cameras/{place.camera}", place)
     return GraphDelta({"cameras": (camera,), "documents": (document,)}, {"RECORDED_BY": (edge,)})
 
 
@@ -176,7 +184,7 @@ def chunks_delta(
         "ledger": (ledger,),
     }
     edges = {
-        "PART_OF": tuple(_edge("chunks", _key(place, c), "PART_OF", "documents", place.document, place) for c in chunks),
+        "PART_OF": tuple(_edge("PART_OF", _id(place, c), f"documents/{place.document}", place) for c in chunks),
         "NEXT_CHUNK": tuple(_chain(place, [*([after] if after else []), *(c.signals.segment for c in chunks)])),
         "HAS_ENTITY": tuple(_unique(edge for c in chunks for edge in _mentions(place, c))),
         "LINKS_TO": tuple(_unique(edge for c in chunks for edge in _links(place, c, recorded_ms))),
@@ -188,6 +196,10 @@ def chunks_delta(
 
 def _key(place: Place, chunk: Chunk) -> str:
     return chunk_key(place.document, chunk.signals.segment.offset_ms)
+
+
+def _id(place: Place, chunk: Chunk) -> str:
+    return f"chunks/{_key(place, chunk)}"
 
 
 def _chunk(place: Place, chunk: Chunk, vector: NDArray[np.float32]) -> Record:
@@ -239,9 +251,8 @@ def _frames(place: Place, chunks: Sequence[Chunk], vectors: NDArray[np.float32] 
 
 def _chain(place: Place, segments: Sequence[Segment]) -> Iterator[Record]:
     for earlier, later in pairwise(segments):
-        keys = chunk_key(place.document, earlier.offset_ms), chunk_key(place.document, later.offset_ms)
-        gap = later.offset_ms - earlier.end_offset_ms
-        yield _edge("chunks", keys[0], "NEXT_CHUNK", "chunks", keys[1], place, gap_ms=gap)
+        start, end = (f"chunks/{chunk_key(place.document, segment.offset_ms)}" for segment in (earlier, later))
+        yield _edge("NEXT_CHUNK", start, end, place, {"gap_ms": later.offset_ms - earlier.end_offset_ms})
 
 
 # --- entities and relations ---------------------------------------------------------------------------------------------
@@ -297,7 +308,9 @@ def _appearances(place: Place, chunk: Chunk) -> Iterator[_Appearance]:
     for name, modality, start, end in _named_spans(chunk):
         if mention := by_name.get(normal_name(name)):
             told.add(normal_name(mention.name))
-            yield _Appearance(mention, modality, max(start, segment.offset_ms), min(max(start, end), segment.end_offset_ms))
+            yield _Appearance(
+                mention, modality, max(start, segment.offset_ms), min(max(start, end), segment.end_offset_ms)
+            )
     for _, mention, start, end in followed(signals, place.document):
         yield _Appearance(mention, "detection", start, end)
     for name, mention in by_name.items():
@@ -326,11 +339,14 @@ def _naming_lines(name: str, chunk: Chunk) -> tuple[int, int]:
 
 def _mentions(place: Place, chunk: Chunk) -> Iterator[Record]:
     for seen in _appearances(place, chunk):
-        yield _edge(
-            "chunks", _key(place, chunk), "HAS_ENTITY", "entities", entity_key(seen.mention), place,
-            stamp=f"{seen.offset_ms}-{seen.modality}", modality=seen.modality, mention=seen.mention.name,
-            confidence=seen.mention.confidence, **_span(place, seen.offset_ms, seen.end_offset_ms),
-        )  # fmt: skip
+        carries = {
+            "modality": seen.modality,
+            "mention": seen.mention.name,
+            "confidence": seen.mention.confidence,
+            **_span(place, seen.offset_ms, seen.end_offset_ms),
+        }
+        stamp = f"{seen.offset_ms}-{seen.modality}"
+        yield _edge("HAS_ENTITY", _id(place, chunk), _entity_id(seen.mention), place, carries, stamp)
 
 
 def _links(place: Place, chunk: Chunk, recorded_ms: int) -> Iterator[Record]:
@@ -339,45 +355,63 @@ def _links(place: Place, chunk: Chunk, recorded_ms: int) -> Iterator[Record]:
     for relation in chunk.extraction.relations:
         source, target = by_name.get(normal_name(relation.source)), by_name.get(normal_name(relation.target))
         if source and target:
-            yield _link(place, chunk, relation, source, target, recorded_ms)
+            yield _link(place, chunk, relation, (source, target), recorded_ms)
 
 
-def _link(place: Place, chunk: Chunk, relation: Relation, source: Mention, target: Mention, recorded_ms: int) -> Record:
+def _link(place: Place, chunk: Chunk, relation: Relation, ends: tuple[Mention, Mention], recorded_ms: int) -> Record:
     segment = chunk.signals.segment
     start = segment.offset_ms if relation.offset_ms is None else relation.offset_ms
     end = segment.end_offset_ms if relation.end_offset_ms is None else relation.end_offset_ms
-    return _edge(
-        "entities", entity_key(source), "LINKS_TO", "entities", entity_key(target), place,
-        stamp=f"{relation.relation}-{place.at(start)}-{place.document}", relation=relation.relation, chunk=_key(place, chunk),
-        supporting_text=relation.supporting_text, confidence=relation.confidence, method=chunk.extraction.method,
-        recorded_ms=recorded_ms, retracted_ms=None, **_span(place, start, end),
-    )  # fmt: skip
+    carries = {
+        "relation": relation.relation,
+        "chunk": _key(place, chunk),
+        "supporting_text": relation.supporting_text,
+        "confidence": relation.confidence,
+        "method": chunk.extraction.method,
+        "recorded_ms": recorded_ms,
+        "retracted_ms": None,
+        **_span(place, start, end),
+    }
+    stamp = f"{relation.relation}-{place.at(start)}-{place.document}"
+    return _edge("LINKS_TO", _entity_id(ends[0]), _entity_id(ends[1]), place, carries, stamp)
 
 
 def _seen(place: Place, chunk: Chunk) -> Iterator[Record]:
     for track in chunk.signals.tracks:
         part = clip_track(track, chunk.signals.segment)
-        yield _edge(
-            "tracks", track_key(place.document, track.id), "SEEN_IN", "chunks", _key(place, chunk), place,
-            boxes=len(part.detections), confidence=round(part.confidence, 4), **_span(place, part.offset_ms, part.end_offset_ms),
-        )  # fmt: skip
+        carries = {
+            "boxes": len(part.detections),
+            "confidence": round(part.confidence, 4),
+            **_span(place, part.offset_ms, part.end_offset_ms),
+        }
+        yield _edge("SEEN_IN", _track_id(place, track.id), _id(place, chunk), place, carries)
 
 
 def _depicts(place: Place, chunk: Chunk) -> Iterator[Record]:
     for track, mention, _, _ in followed(chunk.signals, place.document):
-        yield _edge(
-            "tracks", track_key(place.document, track), "DEPICTS", "entities", entity_key(mention), place, confidence=1.0
-        )
+        yield _edge("DEPICTS", _track_id(place, track), _entity_id(mention), place, {"confidence": 1.0})
+
+
+def _entity_id(mention: Mention) -> str:
+    return f"entities/{entity_key(mention)}"
+
+
+def _track_id(place: Place, track: str) -> str:
+    return f"tracks/{track_key(place.document, track)}"
 
 
 # --- edges --------------------------------------------------------------------------------------------------------------
 
+NOTHING: Mapping[str, Any] = {}
+
 
 def _edge(
-    source: str, source_key: str, kind: str, target: str, target_key: str, place: Place, *, stamp: str = "", **carries: Any
+    kind: str, start: str, end: str, place: Place, carries: Mapping[str, Any] = NOTHING, stamp: str = ""
 ) -> Record:
-    """An edge with the document and camera it rests on, so that filters and deletion find it by index."""
-    start, end = f"{source}/{source_key}", f"{target}/{target_key}"
+    """An edge with the document and camera it rests on, so that filters and deletion find it by index.
+
+    `stamp` tells apart edges of one kind between the same two vertices.
+    """
     key = edge_key(start, kind, end, stamp)
     return {"_key": key, "_from": start, "_to": end, "document": place.document, "camera": place.camera, **carries}
 
@@ -389,4 +423,3 @@ def _span(place: Place, start: int, end: int) -> dict[str, int]:
 def _unique(records: Iterable[Record]) -> Iterator[Record]:
     """The first of each key: one statement told twice in a batch is one edge."""
     return iter({record["_key"]: record for record in reversed(list(records))}.values())
-

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vgraph.errors import ModelError
 from vgraph.ingest import extract
@@ -60,6 +60,7 @@ from vgraph.types import (
 )
 
 Report = Callable[[Progress], None]
+Outcome = Literal["ingested", "resumed", "unchanged"]
 NOTHING = "nothing described"
 """Embedded for a chunk without text, so that every chunk has a vector (a server's index refuses a missing one on removal)."""
 
@@ -136,7 +137,12 @@ class _Job:
     ledger: Mapping[str, Mapping[str, Any]]
 
     def entry(self, stage: str) -> dict[str, Any]:
-        return {"_key": f"{self.place.document}-{stage}", "document": self.place.document, "stage": stage, "config": self.config}
+        return {
+            "_key": f"{self.place.document}-{stage}",
+            "document": self.place.document,
+            "stage": stage,
+            "config": self.config,
+        }
 
     def done(self, stage: str) -> bool:
         return f"{self.place.document}-{stage}" in self.ledger
@@ -151,7 +157,7 @@ def ingest(
     store: Store,
     tools: Tools,
     assets: Assets,
-    options: Options = Options(),  # noqa: B008 - frozen
+    options: Options | None = None,
     camera: str | None = None,
     start_ms: int | None = None,
     tz: str | None = None,
@@ -167,10 +173,10 @@ def ingest(
     with notes.stage("probe"):
         video = probe(path)
         sidecars = read_sidecars(path, video.picture)
-    job = _prepare(video, sidecars, camera, start_ms, tz, store, tools, assets, options, report, notes)
+    job = _prepare(video, sidecars, camera, start_ms, tz, store, tools, assets, options or Options(), report, notes)
     if job.done("complete"):
         return _outcome(job, "unchanged", store.document(job.place.document) or {})
-    outcome = "resumed" if job.ledger else "ingested"
+    outcome: Outcome = "resumed" if job.ledger else "ingested"
     segments = _segments(job)
     utterances = _hear(job)
     tracks = _follow(job)
@@ -192,12 +198,30 @@ def _prepare(
     known = store.camera(key)
     record = camera_record(key, info, known)
     start = start_time(start_ms, sidecars.start_ms, video, record["tz"])
-    corrected = start.ms + (record["clock"]["offset_ms"] if start.source in ("sidecar", "container", "file_name") else 0)
+    corrected = start.ms + (
+        record["clock"]["offset_ms"] if start.source in ("sidecar", "container", "file_name") else 0
+    )
     place = Place(document, key, corrected)
-    config = content_key("config", repr(sorted(asdict(options).items())), repr(sorted(tools.names().items())), corrected, _given(sidecars))
-    job = _Job(video, sidecars, place, options, tools, store, assets, report, clock, config, _ledger(store, document, config))
+    config = content_key(
+        "config",
+        repr(sorted(asdict(options).items())),
+        repr(sorted(tools.names().items())),
+        corrected,
+        _given(sidecars),
+    )
+    job = _Job(
+        video, sidecars, place, options, tools, store, assets, report, notes, config, _ledger(store, document, config)
+    )
     if not job.done("complete"):
-        vertex = document_record(place, video, start, title=sidecars.title or video.path.stem, uri=str(video.path.resolve()), state="ingesting", facts=_facts(job))
+        vertex = document_record(
+            place,
+            video,
+            start,
+            title=sidecars.title or video.path.stem,
+            uri=str(video.path.resolve()),
+            state="ingesting",
+            facts=_facts(job),
+        )
         store.apply(document_delta(place, record, vertex))
     return job
 
@@ -279,8 +303,7 @@ def _follow(job: _Job) -> tuple[Track, ...]:
 def _detected(job: _Job) -> Iterator[Detection]:
     if job.tools.detector is None:
         return
-    for detection in job.tools.detector.detect(_watched(job)):
-        yield detection
+    yield from job.tools.detector.detect(_watched(job))
 
 
 def _watched(job: _Job) -> Iterator[Frame]:
@@ -321,9 +344,13 @@ def _signals(
 
 def _look(job: _Job, segment: Segment) -> tuple[tuple[StoredFrame, ...], tuple[TextRead, ...]]:
     """Decode a segment once: keep its frames as JPEG, read text off some of them."""
-    options, stored, reads = job.options, [], []
+    options = job.options
+    stored: list[StoredFrame] = []
+    reads: list[TextRead] = []
     for frame in frames(job.video, options.frame_every_ms, start_ms=segment.offset_ms, end_ms=segment.end_offset_ms):
-        stored.append(job.assets.save(job.place.document, frame, width=options.frame_width, quality=options.jpeg_quality))
+        stored.append(
+            job.assets.save(job.place.document, frame, width=options.frame_width, quality=options.jpeg_quality)
+        )
         if job.tools.reader and (frame.offset_ms - segment.offset_ms) % options.read_every_ms < options.frame_every_ms:
             reads.extend(job.tools.reader.read(frame))
     return tuple(stored), tuple(reads)
@@ -337,7 +364,9 @@ def _captions(
         return overlapping(job.sidecars.captions, segment), ()
     if job.tools.captioner is None or not stored:
         return (), ()
-    pictures = [(frame.offset_ms, job.assets.bytes(frame.asset)) for frame in _spread(stored, job.options.caption_frames)]
+    pictures = [
+        (frame.offset_ms, job.assets.bytes(frame.asset)) for frame in _spread(stored, job.options.caption_frames)
+    ]
     try:
         with job.notes.stage("caption"):
             return job.tools.captioner.caption(segment, pictures, "\n".join(u.text for u in spoken)), ()
@@ -356,8 +385,10 @@ def _chunk(job: _Job, signals: Signals, known: Mapping[str, Mention]) -> Chunk:
     with job.notes.stage("extract"):
         if job.tools.chat is None:
             return Chunk(signals, text, extract.structured(signals, known))
-        types = {"entity_types": job.options.entity_types, "relation_types": job.options.relation_types}
-        return Chunk(signals, text, extract.by_model(job.tools.chat, text, signals, known, **types))
+        vocabulary = extract.Vocabulary(job.options.entity_types, job.options.relation_types)
+        return Chunk(
+            signals, text, extract.by_model(job.tools.chat, text, signals, known, vocabulary, job.place.camera)
+        )
 
 
 def _write(job: _Job, chunks: Sequence[Chunk], before: Segment | None, stage: str) -> None:
@@ -392,8 +423,8 @@ def _finish(job: _Job, segments: Sequence[Segment]) -> dict[str, Any]:
     return vertex
 
 
-def _outcome(job: _Job, outcome: str, vertex: Mapping[str, Any]) -> IngestReport:
+def _outcome(job: _Job, outcome: Outcome, vertex: Mapping[str, Any]) -> IngestReport:
     warnings = (*vertex.get("warnings", ()), *job.notes.warnings)
-    return IngestReport(
-        job.place.document, job.place.camera, vertex.get("title", ""), outcome, vertex.get("segments", 0), job.notes.seconds, warnings  # type: ignore[arg-type]
-    )
+    chunks = int(vertex.get("segments", 0))
+    title = str(vertex.get("title", ""))
+    return IngestReport(job.place.document, job.place.camera, title, outcome, chunks, job.notes.seconds, warnings)

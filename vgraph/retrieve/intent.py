@@ -61,7 +61,13 @@ def _day(found: re.Match[str] | None, zone: ZoneInfo, last_ms: int | None) -> da
 
 
 def _clock_span(text: str, day: date, zone: ZoneInfo) -> TimeSpan | None:
-    for pattern, spread in ((_BETWEEN, _between), (_AROUND, _around), (_BEFORE, _before), (_AFTER, _after), (_AT, _minute)):
+    for pattern, spread in (
+        (_BETWEEN, _between),
+        (_AROUND, _around),
+        (_BEFORE, _before),
+        (_AFTER, _after),
+        (_AT, _minute),
+    ):
         match = pattern.search(text)
         if match and (span := spread(match, day, zone)):
             return span
@@ -77,24 +83,24 @@ def _between(match: re.Match[str], day: date, zone: ZoneInfo) -> TimeSpan | None
 
 def _around(match: re.Match[str], day: date, zone: ZoneInfo) -> TimeSpan | None:
     moment = _moment(match["a"], day, zone)
-    return moment and TimeSpan(_ms(moment - AROUND), _ms(moment + AROUND), match.group())
+    return None if moment is None else TimeSpan(_ms(moment - AROUND), _ms(moment + AROUND), match.group())
 
 
 def _before(match: re.Match[str], day: date, zone: ZoneInfo) -> TimeSpan | None:
     moment = _moment(match["a"], day, zone)
-    return moment and TimeSpan(None, _ms(moment), match.group())
+    return None if moment is None else TimeSpan(None, _ms(moment), match.group())
 
 
 def _after(match: re.Match[str], day: date, zone: ZoneInfo) -> TimeSpan | None:
     moment = _moment(match["a"], day, zone)
-    return moment and TimeSpan(_ms(moment), None, match.group())
+    return None if moment is None else TimeSpan(_ms(moment), None, match.group())
 
 
 def _minute(match: re.Match[str], day: date, zone: ZoneInfo) -> TimeSpan | None:
     """A clock time to the minute means that minute, to the second that second."""
     moment = _moment(match["a"], day, zone)
     length = timedelta(seconds=1) if match["a"].count(":") == 2 else timedelta(minutes=1)
-    return moment and TimeSpan(_ms(moment), _ms(moment + length), match.group())
+    return None if moment is None else TimeSpan(_ms(moment), _ms(moment + length), match.group())
 
 
 def _moment(text: str, day: date, zone: ZoneInfo) -> datetime | None:

@@ -32,7 +32,10 @@ def pack(
         spent += tokens_in(chunk_text(fitted))
     ordered = sorted(kept, key=lambda chunk: (chunk.start_ms, chunk.id))
     zone = {chunk.camera: chunk.tz for chunk in chunks}
-    parts = [*(chunk_text(chunk) for chunk in ordered), *(relation_text(r, zone.get(r.camera, "UTC")) for r in kept_relations)]
+    parts = [
+        *(chunk_text(chunk) for chunk in ordered),
+        *(relation_text(r, zone.get(r.camera, "UTC")) for r in kept_relations),
+    ]
     return tuple(kept), tuple(kept_relations), "\n".join(parts), spent
 
 

@@ -16,6 +16,7 @@ from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelati
 
 ENTITY_LIMIT = 12
 RELATION_LIMIT = 60
+EVERYTHING = Filters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,16 @@ class QueryVectors:
         return vector
 
 
-def retrieve(question: str, store: Store, vectors: QueryVectors, filters: Filters = Filters(), profile: Profile = Profile()) -> Evidence:  # noqa: B008 - frozen
+def retrieve(
+    question: str, store: Store, vectors: QueryVectors, filters: Filters = EVERYTHING, profile: Profile | None = None
+) -> Evidence:
     """Evidence for a question. A time the question names becomes a filter unless the caller gave one; filters hold in every step."""
+    profile = profile or Profile()
     filters = _narrowed(question, filters, store)
     recorded = tuple((row["camera"], row["start_ms"], row["end_ms"]) for row in store.coverage(filters))
-    hits = store.hybrid_chunks(vectors(question), question, filters, k=profile.k, leg_k=profile.leg_k, rrf_k=profile.rrf_k)
+    hits = store.hybrid_chunks(
+        vectors(question), question, filters, k=profile.k, leg_k=profile.leg_k, rrf_k=profile.rrf_k
+    )
     keys = [hit.chunk for hit in hits]
     around = store.stitch_chunks(keys, filters, neighbours=profile.neighbours)
     graph = _expanded(keys, store, filters, profile)
@@ -76,7 +82,9 @@ def _narrowed(question: str, filters: Filters, store: Store) -> Filters:
 def _expanded(keys: Sequence[str], store: Store, filters: Filters, profile: Profile) -> dict[str, Any]:
     if not keys:
         return {"anchors": [], "relations": [], "entities": [], "mentions": []}
-    return store.expand_entities(keys, filters, hops=profile.hops, entity_limit=ENTITY_LIMIT, relation_limit=RELATION_LIMIT)
+    return store.expand_entities(
+        keys, filters, hops=profile.hops, entity_limit=ENTITY_LIMIT, relation_limit=RELATION_LIMIT
+    )
 
 
 def _reached(
@@ -94,7 +102,9 @@ def _reached(
     return sorted(reached.values(), key=lambda item: (order.get(item[1], 3), -item[2]))
 
 
-def _evidence_chunks(reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]]) -> list[EvidenceChunk]:
+def _evidence_chunks(
+    reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]]
+) -> list[EvidenceChunk]:
     return [_evidence_chunk(rows[key], via, score) for key, via, score in reached if key in rows]
 
 
@@ -113,7 +123,14 @@ def _entities(graph: Mapping[str, Any]) -> tuple[EvidenceEntity, ...]:
     place = {entity: number for number, entity in enumerate(graph["anchors"])}
     found = [
         EvidenceEntity(
-            e["_id"], e["name"], e["type"], e["description"], e["first_ms"], e["last_ms"], tuple(e["cameras"]), chunks.get(e["_id"], ())
+            e["_id"],
+            e["name"],
+            e["type"],
+            e["description"],
+            e["first_ms"],
+            e["last_ms"],
+            tuple(e["cameras"]),
+            chunks.get(e["_id"], ()),
         )
         for e in graph["entities"]
     ]

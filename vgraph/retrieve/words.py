@@ -11,11 +11,14 @@ from typing import Any
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _LOCAL = threading.local()
 STOP_WORDS = frozenset(
-    """a about all also an and any are as at be been being by can could did do does done for from get got had has have having he her here him
-    his how i if in into is it its just long many me more most much my no not of on or our out over she should so some than that the their them
-    then there these they this those through to too up us was we were what when where which while who whom whose why will with would you your
-    happen happened happening anyone anybody anything someone somebody something ever camera cameras recorded recording video footage seen see
-    saw show shows tell time times""".split()
+    """
+    a about all also an and any are as at be been being by can could did do does done for from get got had has have
+    having he her here him his how i if in into is it its just long many me more most much my no not of on or our
+    out over she should so some than that the their them then there these they this those through to too up us was
+    we were what when where which while who whom whose why will with would you your happen happened happening anyone
+    anybody anything someone somebody something ever camera cameras recorded recording video footage seen see saw
+    show shows tell time times
+    """.split()  # noqa: SIM905
 )
 
 

@@ -26,7 +26,10 @@ class Connection:
 
 
 def connect(url: str, name: str, *, username: str = "root", password: str = "", timeout_s: float = 60.0) -> Connection:
-    """Open database `name` at `url`, creating it when absent. Raises UserError for a URL of another form, Unavailable when nobody answers."""
+    """Open database `name` at `url`, creating it when absent.
+
+    Raises UserError for a URL of another form, Unavailable when nobody answers.
+    """
     if url.startswith("embedded:"):
         client = _embedded(url.removeprefix("embedded:"))
     elif url.startswith(("http://", "https://")):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from arango.database import StandardDatabase
-
 from vgraph.store.resources import bodies
 from vgraph.store.translate import translated
 
 SCHEMA_VERSION = 1
 META = "vgraph_meta"
+
+Database = Any
+"""python-arango types every answer as a value or a job; here it is always a value, so its database is Any."""
 
 
 def collection_names(edges: bool | None = None) -> tuple[str, ...]:
@@ -20,7 +21,7 @@ def collection_names(edges: bool | None = None) -> tuple[str, ...]:
     return tuple(c["name"] for c in found if edges is None or (c["type"] == 3) == edges)
 
 
-def ensure_schema(db: StandardDatabase, language: str) -> None:
+def ensure_schema(db: Database, language: str) -> None:
     """Create what is missing. `language` (ISO 639-1) is how text is stemmed; it is fixed when the database is made."""
     with translated("create the schema"):
         _ensure_collections(db)
@@ -29,7 +30,7 @@ def ensure_schema(db: StandardDatabase, language: str) -> None:
         _ensure_graphs(db)
 
 
-def _ensure_collections(db: StandardDatabase) -> None:
+def _ensure_collections(db: Database) -> None:
     present = {c["name"] for c in db.collections()}
     for body in bodies("collections"):
         name = body["collection"]["name"]
@@ -38,7 +39,7 @@ def _ensure_collections(db: StandardDatabase) -> None:
         _ensure_indexes(db, name, [index for index in body["indexes"] if index["type"] != "vector"])
 
 
-def _ensure_indexes(db: StandardDatabase, collection: str, wanted: list[dict[str, Any]]) -> None:
+def _ensure_indexes(db: Database, collection: str, wanted: list[dict[str, Any]]) -> None:
     if not wanted:
         return
     present = {index["name"] for index in db.collection(collection).indexes()}
@@ -47,7 +48,7 @@ def _ensure_indexes(db: StandardDatabase, collection: str, wanted: list[dict[str
             db.collection(collection).add_index(index)
 
 
-def _ensure_analyzers(db: StandardDatabase, language: str) -> None:
+def _ensure_analyzers(db: Database, language: str) -> None:
     present = {analyzer["name"].rpartition("::")[2] for analyzer in db.analyzers()}
     for body in bodies("analyzers"):
         if body["name"] not in present:
@@ -55,7 +56,7 @@ def _ensure_analyzers(db: StandardDatabase, language: str) -> None:
             db.create_analyzer(body["name"], body["type"], properties, body["features"])
 
 
-def _ensure_views(db: StandardDatabase) -> None:
+def _ensure_views(db: Database) -> None:
     present = {view["name"] for view in db.views()}
     for body in bodies("views"):
         if body["name"] not in present:
@@ -63,11 +64,15 @@ def _ensure_views(db: StandardDatabase) -> None:
             db.create_view(body["name"], body["type"], properties)
 
 
-def _ensure_graphs(db: StandardDatabase) -> None:
+def _ensure_graphs(db: Database) -> None:
     for body in bodies("graphs"):
         if not db.has_graph(body["name"]):
             definitions = [
-                {"edge_collection": d["collection"], "from_vertex_collections": d["from"], "to_vertex_collections": d["to"]}
+                {
+                    "edge_collection": d["collection"],
+                    "from_vertex_collections": d["from"],
+                    "to_vertex_collections": d["to"],
+                }
                 for d in body["edgeDefinitions"]
             ]
             db.create_graph(body["name"], definitions, body["orphanCollections"])
@@ -81,7 +86,7 @@ def vector_collections() -> tuple[str, ...]:
     )
 
 
-def ensure_vector_index(db: StandardDatabase, collection: str, dimension: int) -> bool:
+def ensure_vector_index(db: Database, collection: str, dimension: int) -> bool:
     """Build a collection's vector index once it holds vectors, and again when it has outgrown its lists; True when it was built.
 
     A server trains the index on what is there when it is made, so it can neither precede the data nor stay for ever
@@ -100,8 +105,8 @@ def ensure_vector_index(db: StandardDatabase, collection: str, dimension: int) -
         return True
 
 
-def _vectors(db: StandardDatabase, collection: str) -> int:
-    return int(db.collection(collection).count())  # type: ignore[arg-type]
+def _vectors(db: Database, collection: str) -> int:
+    return int(db.collection(collection).count())
 
 
 def _lists_for(vectors: int) -> int:
@@ -109,9 +114,10 @@ def _lists_for(vectors: int) -> int:
     return 0 if vectors == 0 else max(1, min(math.isqrt(vectors), vectors // 39))
 
 
-def _vector_index(db: StandardDatabase, collection: str) -> dict[str, Any] | None:
+def _vector_index(db: Database, collection: str) -> dict[str, Any] | None:
     indexes = db.collection(collection).indexes()
-    return next((index for index in indexes if index["type"] == "vector"), None)
+    found: dict[str, Any] | None = next((index for index in indexes if index["type"] == "vector"), None)
+    return found
 
 
 def _vector_body(collection: str, dimension: int, lists: int) -> dict[str, Any]:

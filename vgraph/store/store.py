@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from arango.database import StandardDatabase
-
 from vgraph.errors import ModelMismatch, NotFoundError, StoreError, UserError
 from vgraph.store import schema
 from vgraph.store.connect import Connection
@@ -47,7 +45,7 @@ class Store:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._db: StandardDatabase = connection.database
+        self._db: schema.Database = connection.database
 
     @classmethod
     def open(cls, connection: Connection, language: str = "en") -> Store:
@@ -61,7 +59,9 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     # --- schema and models ----------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class Store:
         with translated("read the schema", schema.META):
             if not self._db.has_collection(schema.META):
                 return None
-            found: Any = self._db.collection(schema.META).get(key)
+            found: dict[str, Any] | None = self._db.collection(schema.META).get(key)
             return found
 
     def _put_meta(self, key: str, value: Mapping[str, Any]) -> None:
@@ -145,14 +145,14 @@ class Store:
         return _Transaction(self._db, write)
 
     def delete_document(self, key: str) -> dict[str, int]:
-        """Remove a document and all that hangs on it; entities seen elsewhere stay, their times recomputed. Counts removed, by collection."""
+        """Remove a document and all that hangs on it; entities seen elsewhere stay, their times recomputed. Counts removed."""
         if self.document(key) is None:
             raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
         before = self.counts()
         with self._transaction((*OF_A_DOCUMENT, "documents", "entities", "SAME_AS")) as db:
             touched = list(_run(db, "entities_of_document", document=key))
             for collection in OF_A_DOCUMENT:
-                _run(db, "remove_of_document", document=key, **{"@collection": collection})
+                _run(db, "remove_of_document", document=key, collection=collection)
             _run(db, "remove_document", document=key)
             _settle_entities(db, touched)
         after = self.counts()
@@ -162,12 +162,12 @@ class Store:
 
     def document(self, key: str) -> dict[str, Any] | None:
         with translated("read a document", "documents"):
-            found: Any = self._db.collection("documents").get(key)
+            found: dict[str, Any] | None = self._db.collection("documents").get(key)
             return found
 
     def camera(self, key: str) -> dict[str, Any] | None:
         with translated("read a camera", "cameras"):
-            found: Any = self._db.collection("cameras").get(key)
+            found: dict[str, Any] | None = self._db.collection("cameras").get(key)
             return found
 
     def documents(self) -> list[dict[str, Any]]:
@@ -189,12 +189,12 @@ class Store:
     def counts(self) -> dict[str, int]:
         """Number of records in every collection."""
         with translated("count"):
-            return {name: int(self._db.collection(name).count()) for name in schema.collection_names()}  # type: ignore[arg-type]
+            return {name: int(self._db.collection(name).count()) for name in schema.collection_names()}
 
     def export(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(collection, record) in order of collection and key, without revisions and times of writing: equal graphs export equally."""
         for name in schema.collection_names():
-            for record in _run(self._db, "export_collection", drop=list(UNTIMED), stream=True, **{"@collection": name}):
+            for record in _run(self._db, "export_collection", drop=list(UNTIMED), stream=True, collection=name):
                 yield name, record
 
     # --- retrieving -----------------------------------------------------------------------------------------------------
@@ -245,13 +245,24 @@ class Store:
     # --- a user's own AQL -----------------------------------------------------------------------------------------------
 
     def aql(
-        self, text: str, binds: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout_s: float = 30.0, memory: int = 256 << 20
+        self,
+        text: str,
+        binds: Mapping[str, Any] | None = None,
+        *,
+        limit: int = 1000,
+        timeout_s: float = 30.0,
+        memory: int = 256 << 20,
     ) -> QueryResult:
         """Run a reading query: refused unless parse and explain show no modification, then run in a read-only transaction with limits."""
         collections = self._reading_only(text, binds or {})
         with translated("query"), _Transaction(self._db, (), read=collections) as db:
             cursor: Any = db.aql.execute(
-                text, bind_vars=dict(binds or {}), batch_size=min(limit, 1000), max_runtime=timeout_s, memory_limit=memory, stream=True
+                text,
+                bind_vars=dict(binds or {}),
+                batch_size=min(limit, 1000),
+                max_runtime=timeout_s,
+                memory_limit=memory,
+                stream=True,
             )
             rows = [row for _, row in zip(range(limit), cursor, strict=False)]
             statistics, warnings = cursor.statistics() or {}, cursor.warnings() or []
@@ -265,7 +276,9 @@ class Store:
         written = [c["name"] for c in plan["collections"] if c["type"] != "read"]
         modifying = [n["type"] for n in plan["nodes"] if n["type"] in _MODIFYING]
         if written or modifying:
-            raise UserError(f"this query would change {', '.join(written) or 'the database'}: only reading queries are run")
+            raise UserError(
+                f"this query would change {', '.join(written) or 'the database'}: only reading queries are run"
+            )
         return [c["name"] for c in plan["collections"]]
 
 
@@ -275,15 +288,19 @@ _MODIFYING = frozenset({"InsertNode", "UpdateNode", "ReplaceNode", "RemoveNode",
 class _Transaction:
     """A stream transaction: committed when the block ends well, aborted otherwise."""
 
-    def __init__(self, db: StandardDatabase, write: Sequence[str], read: Sequence[str] | None = None) -> None:
+    def __init__(self, db: schema.Database, write: Sequence[str], read: Sequence[str] | None = None) -> None:
         self._db, self._write, self._read = db, list(write), list(read or ())
 
     def __enter__(self) -> Any:
         with translated("begin a transaction"):
-            self._open = self._db.begin_transaction(read=self._read, write=self._write, allow_implicit=bool(self._write))
+            self._open = self._db.begin_transaction(
+                read=self._read, write=self._write, allow_implicit=bool(self._write)
+            )
         return self._open
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         with translated("end a transaction"):
             if error is None:
                 self._open.commit_transaction()
@@ -291,10 +308,12 @@ class _Transaction:
                 self._open.abort_transaction()
 
 
-def _run(db: Any, name: str, *, stream: bool = False, **binds: Any) -> Iterable[Any]:
+def _run(db: schema.Database, name: str, *, stream: bool = False, **binds: Any) -> Iterable[Any]:
     """Run a query of `arango/queries` by name. Reading errors of a lazy cursor are translated too."""
+    file = query(name)
+    named = {f"@{bind}" if f"@@{bind}" in file.binds else bind: value for bind, value in binds.items()}
     with translated(name):
-        cursor = db.aql.execute(query(name).text, bind_vars=binds, stream=stream, batch_size=1000)
+        cursor = db.aql.execute(file.text, bind_vars=named, stream=stream, batch_size=1000)
     if stream:
         return _rows(name, cursor)
     with translated(name):
@@ -324,7 +343,7 @@ def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
     elif collection == "LINKS_TO":
         _run(db, "merge_links", records=records)
     else:
-        _run(db, "write_records", records=records, **{"@collection": collection})
+        _run(db, "write_records", records=records, collection=collection)
 
 
 def _settle_entities(db: Any, touched: Sequence[str]) -> None:
