@@ -1,0 +1,472 @@
+"""From the syntax tree to the first plan: one node for each statement, subqueries lifted out where they are not lazy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from vgraph.embedded import graphs
+from vgraph.embedded.errors import ArangoError
+
+from . import nodes as ast
+from . import plan as p
+from .expressions import Runtime
+from .nodes import Expr, Variable
+
+if TYPE_CHECKING:
+    from vgraph.embedded.engine import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A fact about the bind values on which a plan rests: `read` must give `value` again, or the plan is not for them."""
+
+    read: Callable[[Runtime], Any]
+    value: Any
+
+    def holds(self, rt: Runtime) -> bool:
+        found = self.read(rt)
+        return type(found) is type(self.value) and found == self.value
+
+
+class Context:
+    """What planning knows: the catalog through a transaction, the bind values, and the facts it has relied on."""
+
+    def __init__(self, txn: Transaction, rt: Runtime, evaluate: Callable[[Expr], Callable[[Runtime], Any]], fresh: int):
+        self.txn = txn
+        self.rt = rt
+        self.guards: list[Guard] = []
+        self.read: set[str] = set()
+        self.written: set[str] = set()
+        self._evaluate = evaluate
+        self._fresh = fresh
+        self._node = 0
+
+    def fresh(self, name: str = "") -> Variable:
+        """A variable of our own; its name is its number, as on the server."""
+        self._fresh += 1
+        return Variable(name or str(self._fresh - 1), self._fresh - 1)
+
+    def node_id(self) -> int:
+        self._node += 1
+        return self._node
+
+    def relied_on(self, read: Callable[[Runtime], Any]) -> Any:
+        """The value now; the plan will only be used again while it is the same."""
+        value = read(self.rt)
+        self.guards.append(Guard(read, value))
+        return value
+
+    def constant(self, expr: Expr) -> Any:
+        """The value of an expression over literals and binds."""
+        if isinstance(expr, ast.Literal):
+            return expr.value
+        read = self._evaluate(expr)
+        return self.relied_on(read) if has_binds(expr) else read(self.rt)
+
+    def truth(self, expr: Expr) -> bool:
+        """Whether a constant expression is true; the guard holds for every value of the same truth."""
+        from .values import truthy
+
+        read = self._evaluate(expr)
+        if not has_binds(expr):
+            return truthy(read(self.rt))
+        return bool(self.relied_on(lambda rt: truthy(read(rt))))
+
+    def source(self, node: Expr) -> str:
+        """The name of a data source, given or bound (1553 when the bind is no string)."""
+        if isinstance(node, ast.Collection):
+            return node.name
+        assert isinstance(node, ast.CollectionBind)
+        key = "@" + node.name
+        name = self.relied_on(lambda rt: rt.binds.get(key))
+        if not isinstance(name, str) or not name:
+            raise ArangoError(1553, f"bind parameter '@{node.name}' has an invalid value or type (while parsing)")
+        return name
+
+
+def has_binds(expr: ast.Node) -> bool:
+    return any(isinstance(node, ast.Bind | ast.CollectionBind) for node in ast.walk(expr))
+
+
+def is_constant(expr: ast.Node) -> bool:
+    """Literals, binds and operators only: the same value for every row of a run."""
+    from .functions import FUNCTIONS
+
+    for node in ast.walk(expr):
+        if isinstance(node, Variable | ast.Collection | ast.CollectionBind | ast.Subquery):
+            return False
+        if isinstance(node, ast.Call):
+            function = FUNCTIONS.get(node.name)
+            if function is None or not function.deterministic or not function.cacheable:
+                return False
+    return True
+
+
+def build(parsed: ast.Parsed, context: Context) -> p.Plan:
+    """The unoptimised plan of a query."""
+    for source in parsed.query.withs:
+        context.read.add(context.source(source))
+    return _Builder(context).query(parsed.query)
+
+
+class _Builder:
+    """Builds one query; subqueries get builders of their own that share the context."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.nodes: list[p.PlanNode] = []
+        self.modified = False
+
+    def query(self, query: ast.Query) -> p.Plan:
+        before = (frozenset(self.context.read), frozenset(self.context.written))
+        self.add(p.SingletonNode())
+        for statement in query.statements:
+            self.statement(statement)
+        return p.Plan(tuple(self.nodes), frozenset(self.context.read) - before[0], frozenset(self.context.written) - before[1])
+
+    def add(self, node: p.PlanNode) -> None:
+        self.nodes.append(replace(node, id=self.context.node_id()))
+
+    def statement(self, statement: ast.Statement) -> None:
+        match statement:
+            case ast.For():
+                self.enumerate(statement)
+            case ast.Traverse():
+                self.traverse(statement)
+            case ast.ShortestPath():
+                self.paths(statement)
+            case ast.Filter():
+                self.add(p.FilterNode(self.lift(statement.condition)))
+            case ast.Let():
+                self.let(statement)
+            case ast.Sort():
+                self.sort(statement)
+            case ast.Limit():
+                self.add(p.LimitNode(statement.offset, statement.count))
+            case ast.Collect():
+                self.collect(statement)
+            case ast.Window():
+                self.window(statement)
+            case ast.Return():
+                self.add(p.ReturnNode(self.lift(statement.value), statement.distinct))
+            case _:
+                self.modify(statement)
+
+    # -- expressions
+
+    def lift(self, expr: Expr) -> Expr:
+        """The expression with its subqueries computed by steps of their own, but for those that may never be needed."""
+        self.check_reads(expr)
+        return cast(Expr, self._lifted(expr, lazy=False)) if _has_subquery(expr) else expr
+
+    def _lifted(self, node: ast.Node, *, lazy: bool) -> ast.Node:
+        if isinstance(node, ast.Subquery):
+            return self._subquery(node, lazy=lazy)
+        if not _has_subquery(node):
+            return node
+        changed = {name: self._lifted_field(node, name, lazy) for name in _fields(node)}
+        return replace(node, **changed)
+
+    def _lifted_field(self, node: ast.Node, name: str, lazy: bool) -> Any:
+        value = getattr(node, name)
+        inner = lazy or _is_lazy(node, name)
+        if isinstance(value, ast.Node):
+            return self._lifted(value, lazy=inner)
+        if type(value) is tuple:
+            return tuple(self._lifted(item, lazy=inner) if isinstance(item, ast.Node) else item for item in value)
+        return value
+
+    def _subquery(self, node: ast.Subquery, *, lazy: bool) -> ast.Node:
+        plan = _Builder(self.context).query(node.query)
+        if lazy:
+            return ast.Subquery(cast(ast.Query, plan), at=node.at)
+        variable = self.context.fresh()
+        self.add(p.SubqueryNode(variable, plan))
+        return variable
+
+    def optional(self, expr: Expr | None) -> Expr | None:
+        return None if expr is None else self.lift(expr)
+
+    def options(self, expr: Expr | None) -> p.Options:
+        """OPTIONS must be known when the query is planned (1575)."""
+        if expr is None:
+            return p.Options()
+        if not is_constant(expr):
+            raise ArangoError(1575, "query options must be readable at query compile time (while parsing)")
+        value = self.context.constant(expr)
+        if not isinstance(value, dict):
+            raise ArangoError(1575, "query options must be readable at query compile time (while parsing)")
+        return p.Options(tuple(value.items()))
+
+    # -- access after modification
+
+    def reads(self, name: str, what: str = "data-modification") -> None:
+        if name in self.context.written:
+            raise ArangoError(1579, f"access after data-modification by {what} '{name}' (while parsing)")
+        self.context.read.add(name)
+
+    def writes(self, name: str) -> None:
+        if name in self.context.written:
+            raise ArangoError(1579, f"access after data-modification by collection '{name}' (while parsing)")
+        self.context.written.add(name)
+
+    def check_reads(self, expr: ast.Node) -> None:
+        """Collections named inside an expression (DOCUMENT(coll, ..), LENGTH(coll))."""
+        for node in _outside_subqueries(expr):
+            if isinstance(node, ast.Collection | ast.CollectionBind):
+                self.reads(self.context.source(node), "collection")
+
+    # -- statements
+
+    def enumerate(self, statement: ast.For) -> None:
+        source = statement.source
+        if not isinstance(source, ast.Collection | ast.CollectionBind):
+            if statement.search is not None:
+                raise ArangoError(1501, "SEARCH condition used with non-view source (while parsing)")
+            self.options(statement.options)
+            self.add(p.EnumerateListNode(statement.variable, self.lift(source)))
+            return
+        name = self.context.source(source)
+        self.reads(name, "collection")
+        options = self.options(statement.options)
+        view = self.context.txn.view(name)
+        if view is not None:
+            for collection in view_collections(view):
+                self.reads(collection, "view")
+            self.add(p.EnumerateViewNode(statement.variable, name, self.optional(statement.search), options))
+            return
+        if statement.search is not None:
+            raise ArangoError(1501, "SEARCH condition used with non-view source (while parsing)")
+        self.context.txn.collection(name)
+        self.add(p.EnumerateCollectionNode(statement.variable, name, options))
+
+    def let(self, statement: ast.Let) -> None:
+        value = statement.value
+        if isinstance(value, ast.Subquery):
+            plan = _Builder(self.context).query(value.query)
+            self.add(p.SubqueryNode(statement.variable, plan))
+        else:
+            self.add(p.CalculationNode(statement.variable, self.lift(value)))
+
+    def sort(self, statement: ast.Sort) -> None:
+        keys = []
+        for key in statement.keys:
+            if not isinstance(key.value, ast.Literal):
+                keys.append(p.SortKey(self.lift(key.value), self.ascending(key.ascending)))
+        if keys:
+            self.add(p.SortNode(tuple(keys)))
+
+    def ascending(self, direction: bool | Expr) -> bool:
+        if isinstance(direction, bool):
+            return direction
+        value = self.context.constant(direction)
+        if isinstance(value, str):
+            if value.lower() in ("asc", "desc"):
+                return value.lower() == "asc"
+            raise ArangoError(1501, "syntax error, invalid sort direction (while parsing)")
+        return bool(value)
+
+    def collect(self, statement: ast.Collect) -> None:
+        options = self.options(statement.options)
+        groups = tuple(replace(group, value=self.lift(group.value)) for group in statement.groups)
+        aggregates = tuple(replace(item, argument=self.lift(item.argument)) for item in statement.aggregates)
+        method = options.get("method", "hash")
+        if method not in ("hash", "sorted"):
+            method = "hash"
+        self.add(
+            p.CollectNode(
+                groups,
+                aggregates,
+                statement.into,
+                self.optional(statement.into_value),
+                statement.captured,
+                statement.count_into,
+                method,
+            )
+        )
+
+    def window(self, statement: ast.Window) -> None:
+        if self.modified:
+            raise ArangoError(1595, "window operation not allowed after data-modification (while parsing)")
+        bounds, key = self.lift(statement.bounds), self.optional(statement.range)
+        if key is not None:
+            self.add(p.SortNode((p.SortKey(key),)))
+        aggregates = tuple(replace(item, argument=self.lift(item.argument)) for item in statement.aggregates)
+        self.add(p.WindowNode(bounds, key, aggregates))
+
+    # -- graphs
+
+    def edges(self, source: ast.GraphSource, direction: str, options: p.Options) -> p.TraversalEdges:
+        if isinstance(source, ast.NamedGraph):
+            return self.named_graph(source, direction.lower())
+        pairs = []
+        for item in source:
+            name = self.context.source(item.collection)
+            self.reads(name, "traversal")
+            self.context.txn.collection(name)
+            pairs.append((name, (item.direction or direction).lower()))
+        return p.TraversalEdges(tuple(pairs))
+
+    def named_graph(self, source: ast.NamedGraph, direction: str) -> p.TraversalEdges:
+        name = self.context.constant(source.name)
+        if not isinstance(name, str):
+            raise ArangoError(1553, "bind parameter has an invalid value or type (while parsing)")
+        graph = graphs.resolve_graph(self.context.txn, name)
+        for collection in (*graph.edge_collections, *graph.vertex_collections):
+            self.reads(collection, "traversal")
+        return p.TraversalEdges(tuple((edge, direction) for edge in graph.edge_collections), graph.vertex_collections, name)
+
+    def depths(self, low: Expr | None, high: Expr | None) -> tuple[Expr, Expr]:
+        first: Expr = low if low is not None else ast.Literal(1)
+        last: Expr = high if high is not None else first
+        for depth in (first, last):
+            if not is_constant(depth):
+                raise ArangoError(1501, "syntax error, invalid traversal depth (while parsing)")
+        return first, last
+
+    def traverse(self, statement: ast.Traverse) -> None:
+        low, high = self.depths(statement.low, statement.high)
+        options = self.options(statement.options)
+        start = self.start(statement.start)
+        edges = self.edges(statement.graph, statement.direction, options)
+        if statement.prune is not None and _has_subquery(statement.prune):
+            raise ArangoError(1501, "prune condition must not use a subquery (while parsing)")
+        node = p.TraversalNode(
+            statement.vertex, statement.edge, statement.path, start, low, high, edges, options,
+            statement.prune, statement.prune_variable,
+        )  # fmt: skip
+        self.add(node)
+
+    def paths(self, statement: ast.ShortestPath) -> None:
+        options = self.options(statement.options)
+        start, target = self.start(statement.start), self.start(statement.target)
+        edges = self.edges(statement.graph, statement.direction, options)
+        if statement.kind == "SHORTEST_PATH":
+            self.add(p.ShortestPathNode(statement.variable, statement.edge, start, target, edges, options))
+            return
+        low, high = self.depths(statement.low, statement.high)
+        self.add(p.EnumeratePathsNode(statement.kind, statement.variable, start, target, low, high, edges, options))
+
+    def start(self, expr: Expr) -> Expr:
+        """A start vertex; a literal that can be none is a syntax error, as on the server."""
+        if isinstance(expr, ast.Literal) and (expr.value is None or isinstance(expr.value, bool | int | float)):
+            raise ArangoError(
+                1501, "invalid start vertex. Must either be an _id string or an object with _id. (while parsing)"
+            )
+        return self.lift(expr)
+
+    # -- modifications
+
+    def modify(self, statement: ast.Statement) -> None:
+        assert isinstance(statement, ast.MODIFICATIONS)
+        options = self.modification_options(statement.options)
+        name = self.context.source(statement.collection)
+        if self.context.txn.view(name) is not None:
+            raise ArangoError(10, f"bad parameter: '{name}' is a view (while parsing)")
+        if isinstance(statement, ast.Upsert):
+            self.upsert(statement, name, options)
+        else:
+            self.write(statement, name, options)
+        self.writes(name)
+        self.context.txn.collection(name)
+        self.modified = True
+
+    def write(self, statement: Any, name: str, options: p.Options) -> None:
+        match statement:
+            case ast.Insert(document=document, old=old, new=new):
+                self.add(p.InsertNode(name, options, old, new, self.lift(document)))
+            case ast.Remove(key=key, old=old):
+                self.add(p.RemoveNode(name, options, old, None, self.lift(key)))
+            case ast.Update(key=key, document=document, old=old, new=new):
+                self.add(p.UpdateNode(name, options, old, new, self.optional(key), self.lift(document)))
+            case ast.Replace(key=key, document=document, old=old, new=new):
+                self.add(p.ReplaceNode(name, options, old, new, self.optional(key), self.lift(document)))
+
+    def modification_options(self, expr: Expr | None) -> p.Options:
+        options = self.options(expr)
+        mode = options.get("overwriteMode")
+        if mode is not None and mode not in ("ignore", "replace", "update", "conflict"):
+            raise ArangoError(10, f"invalid value '{mode}' for option 'overwriteMode' (while parsing)")
+        return options
+
+    def upsert(self, statement: ast.Upsert, name: str, options: p.Options) -> None:
+        found = statement.current if statement.current is not None else self.context.fresh()
+        conditions = self.upsert_conditions(statement, found)
+        find = p.Plan(
+            (
+                p.SingletonNode(id=self.context.node_id()),
+                p.EnumerateCollectionNode(found, name, options, id=self.context.node_id()),
+                *(p.FilterNode(condition, id=self.context.node_id()) for condition in conditions),
+                p.LimitNode(None, ast.Literal(1), id=self.context.node_id()),
+                p.ReturnNode(found, id=self.context.node_id()),
+            )
+        )
+        insert, update = self._lifted_lazily(statement.insert), self._lifted_lazily(statement.update)
+        self.context.txn.collection(name)
+        self.context.read.add(name)
+        self.add(
+            p.UpsertNode(
+                name, options, statement.old, statement.new, find, found, insert, update, statement.kind == "REPLACE"
+            )
+        )
+
+    def upsert_conditions(self, statement: ast.Upsert, found: Variable) -> Sequence[Expr]:
+        if statement.condition is not None:
+            return (self.lift(statement.condition),)
+        if not isinstance(statement.example, ast.ObjectLiteral):
+            raise ArangoError(1501, "syntax error, expecting object literal for UPSERT (while parsing)")
+        conditions: list[Expr] = []
+        for entry in statement.example.entries:
+            value = self.lift(entry.value)
+            if isinstance(entry.key, str):
+                left: Expr = ast.Attribute(found, entry.key)
+            elif isinstance(entry.key, ast.Bind):
+                left = ast.BoundAttribute(found, entry.key)
+            else:
+                left = ast.Index(found, entry.key)
+            conditions.append(ast.Binary("==", left, value))
+        return conditions
+
+    def _lifted_lazily(self, expr: Expr) -> Expr:
+        """INSERT and UPDATE of UPSERT: only one of them is evaluated."""
+        self.check_reads(expr)
+        return cast(Expr, self._lifted(expr, lazy=True))
+
+
+def _has_subquery(node: ast.Node) -> bool:
+    return any(isinstance(found, ast.Subquery) for found in ast.walk(node))
+
+
+def _outside_subqueries(node: ast.Node) -> Iterator[ast.Node]:
+    """Like `walk`, but a subquery is left to the builder of its own."""
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if not isinstance(top, ast.Subquery):
+            yield top
+            stack.extend(ast.children(top))
+
+
+def view_collections(view: Any) -> tuple[str, ...]:
+    """The collections a view indexes."""
+    if view.type == "search-alias":
+        return tuple(entry["collection"] for entry in view.properties.get("indexes", ()))
+    return tuple(view.properties.get("links", {}))
+
+
+def _is_lazy(node: ast.Node, name: str) -> bool:
+    """Whether a field of a node may not be evaluated for a row, or is evaluated once for each of its own elements."""
+    match node:
+        case ast.Binary(op="AND" | "OR"):
+            return name == "right"
+        case ast.Ternary():
+            return name != "condition"
+        case ast.Expansion() | ast.ArrayMatch():
+            return name != "base"
+    return False
+
+
+def _fields(node: ast.Node) -> tuple[str, ...]:
+    return ast._child_fields(type(node))

@@ -1,0 +1,247 @@
+"""Documents through indexes, for a batch of rows at once: no statement per row for keys, edges and equal prefixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from ..values import compare, hashable, sort_key
+from .rows import Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
+from .steps import Demand
+
+Pair = tuple[int, int]
+"""A row's position in its batch, and the rowid of a document found for it."""
+
+
+@dataclass(slots=True)
+class Probe:
+    """A compiled `plan.Lookup`: which rowids it gives for the rows of a batch."""
+
+    kind: str
+    index: int
+    field: str
+    equal: tuple[tuple[Closure, bool], ...]
+    lows: tuple[tuple[Closure, bool], ...]
+    highs: tuple[tuple[Closure, bool], ...]
+    condition: Closure | None
+    slot: int
+    sparse: bool
+
+    def pairs(self, collection: Any, batch: Batch, rt: Run, *, reverse: bool = False) -> Iterator[Pair]:
+        """All matches, in the order of the rows; within a row in the order of the index."""
+        if self.kind == "primary":
+            return self.primary(collection, batch, rt)
+        if self.kind == "edge":
+            return self.edge(collection, batch, rt)
+        return self.sorted(collection, batch, rt, reverse)
+
+    # -- _key and _id
+
+    def keys(self, collection: Any, row: Row, rt: Run) -> list[str]:
+        found = [value for value in self.values(0, row, rt) if isinstance(value, str)]
+        if self.field == "_key":
+            return found
+        prefix = collection.name + "/"
+        return [value[len(prefix) :] for value in found if value.startswith(prefix)]
+
+    def primary(self, collection: Any, batch: Batch, rt: Run) -> Iterator[Pair]:
+        wanted = [self.keys(collection, row, rt) for row in batch]
+        keys = list(dict.fromkeys(key for row in wanted for key in row))
+        rowids = dict(zip(keys, collection.rowids_of(keys), strict=True))
+        for position, row_keys in enumerate(wanted):
+            for key in row_keys:
+                rowid = rowids[key]
+                if rowid is not None:
+                    yield position, rowid
+
+    # -- _from and _to
+
+    def edge(self, collection: Any, batch: Batch, rt: Run) -> Iterator[Pair]:
+        wanted = [[v for v in self.values(0, row, rt) if isinstance(v, str)] for row in batch]
+        vertices = list(dict.fromkeys(vertex for row in wanted for vertex in row))
+        found: dict[str, list[int]] = {}
+        for vertex, rowid, _ in collection.edges("out" if self.field == "_from" else "in", vertices):
+            found.setdefault(vertex, []).append(rowid)
+        for position, row_vertices in enumerate(wanted):
+            for vertex in row_vertices:
+                for rowid in found.get(vertex, ()):
+                    yield position, rowid
+
+    # -- persistent indexes
+
+    def sorted(self, collection: Any, batch: Batch, rt: Run, reverse: bool) -> Iterator[Pair]:
+        index = index_by_id(collection, self.index)
+        if len(batch) > 1 and not self.lows and not self.highs:
+            yield from self.many(collection, index, batch, rt)
+            return
+        for position, row in enumerate(batch):
+            for rowid in self.one(collection, index, row, rt, reverse):
+                yield position, rowid
+
+    def many(self, collection: Any, index: Any, batch: Batch, rt: Run) -> Iterator[Pair]:
+        prefixes: list[tuple[Any, ...]] = []
+        owners: list[int] = []
+        fallbacks: dict[int, list[int]] = {}
+        for position, row in enumerate(batch):
+            for prefix in self.prefixes(row, rt):
+                if self.unanswerable(prefix):
+                    fallbacks[position] = list(self.scan(collection, row, rt))
+                    continue
+                prefixes.append(prefix)
+                owners.append(position)
+        found: dict[int, list[int]] = fallbacks
+        for number, rowid in index.lookup_many(rt.txn, prefixes):
+            found.setdefault(owners[number], []).append(rowid)
+        for position in range(len(batch)):
+            for rowid in dict.fromkeys(found.get(position, ())):
+                yield position, rowid
+
+    def one(self, collection: Any, index: Any, row: Row, rt: Run, reverse: bool) -> Iterable[int]:
+        low, strict_low = self.tightest(self.lows, row, rt, 1)
+        high, strict_high = self.tightest(self.highs, row, rt, -1)
+        prefixes = self.prefixes(row, rt)
+        ranged = low is not ... or high is not ...
+        if self.sparse and ranged and (low is ... or (low is None and not strict_low)):
+            return self.scan(collection, row, rt)
+        if any(self.unanswerable(prefix) for prefix in prefixes):
+            return self.scan(collection, row, rt)
+        found = (
+            index.lookup(rt.txn, prefix, low, high, not strict_low, not strict_high, reverse)
+            for prefix in (reversed(prefixes) if reverse else prefixes)
+        )
+        rowids = (rowid for rowids in found for rowid in rowids)
+        return iter(dict.fromkeys(rowids)) if len(prefixes) > 1 or "[*]" in self.field else rowids
+
+    def prefixes(self, row: Row, rt: Run) -> list[tuple[Any, ...]]:
+        if not self.equal:
+            return [()]
+        return list(product(*(self.values(number, row, rt) for number in range(len(self.equal)))))
+
+    def unanswerable(self, prefix: tuple[Any, ...]) -> bool:
+        return self.sparse and any(value is None for value in prefix)
+
+    def scan(self, collection: Any, row: Row, rt: Run) -> Iterator[int]:
+        """What a sparse index does not hold: documents whose attribute is null."""
+        scratch = row.copy()
+        assert self.condition is not None
+        for rowid, document in collection.scan():
+            rt.stats.scanned_full += 1
+            scratch[self.slot] = document
+            if self.condition(scratch, rt):
+                yield rowid
+
+    @staticmethod
+    def tightest(bounds: Sequence[tuple[Closure, bool]], row: Row, rt: Run, sign: int) -> tuple[Any, bool]:
+        """The bound that lets the fewest through (`...` when there is none); `sign` 1 for lower bounds."""
+        best: Any = ...
+        strict = False
+        for closure, bound_strict in bounds:
+            value = closure(row, rt)
+            order = 1 if best is ... else compare(value, best) * sign
+            if order > 0 or (order == 0 and bound_strict):
+                best, strict = value, bound_strict
+        return best, strict
+
+    def values(self, number: int, row: Row, rt: Run) -> list[Any]:
+        """The values field `number` may have; those of IN sorted and each once, as the server does."""
+        closure, any_of = self.equal[number]
+        value = closure(row, rt)
+        if not any_of:
+            return [value]
+        return sorted_unique(value) if isinstance(value, list | range) else []
+
+
+def sorted_unique(values: Iterable[Any]) -> list[Any]:
+    unique = {hashable(value): value for value in values}
+    return sorted(unique.values(), key=sort_key)
+
+
+def index_by_id(collection: Any, index_id: int) -> Any:
+    return next(index for index in collection.indexes if index.id == index_id)
+
+
+@dataclass(slots=True)
+class IndexScan:
+    """An `IndexNode`: for each row the documents its lookups find."""
+
+    slot: int
+    collection: str
+    probes: tuple[Probe, ...]
+    reverse: bool
+    projection: frozenset[str] | None
+    filter: Closure | None
+    demand: Demand
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        sizes = Sizes(demand(self.demand, rt, seed))
+        collection = rt.txn.collection(self.collection)
+        rt.stats.cursors_created += 1
+        for batch in source:
+            rt.check()
+            if len(self.probes) == 1 and self.probes[0].kind == "primary":
+                yield from self.by_key(collection, batch, rt)
+                continue
+            for pairs in chunks(self.pairs(collection, batch, rt), sizes):
+                rt.check()
+                kept = self.rows(collection, batch, pairs, rt)
+                if kept:
+                    yield kept
+
+    def by_key(self, collection: Any, batch: Batch, rt: Run) -> Rows:
+        """Keys need no rowids: one statement gives the documents."""
+        wanted = [self.probes[0].keys(collection, row, rt) for row in batch]
+        keys = list(dict.fromkeys(key for row in wanted for key in row))
+        documents = dict(zip(keys, collection.get_many(keys, self.projection), strict=True)) if keys else {}
+        found = [
+            (position, document)
+            for position, row_keys in enumerate(wanted)
+            for key in row_keys
+            if (document := documents[key]) is not None
+        ]
+        rt.stats.scanned_index += len(found)
+        rt.stats.document_lookups += len(found)
+        kept = self.copies(batch, found, rt)
+        if kept:
+            yield kept
+
+    def pairs(self, collection: Any, batch: Batch, rt: Run) -> Iterator[Pair]:
+        if len(self.probes) == 1:
+            return self.probes[0].pairs(collection, batch, rt, reverse=self.reverse)
+        return self.union(collection, batch, rt)
+
+    def union(self, collection: Any, batch: Batch, rt: Run) -> Iterator[Pair]:
+        """Alternatives: each document once for each row."""
+        found: list[dict[int, None]] = [{} for _ in batch]
+        for probe in self.probes:
+            for position, rowid in probe.pairs(collection, batch, rt):
+                found[position][rowid] = None
+        for position, rowids in enumerate(found):
+            for rowid in rowids:
+                yield position, rowid
+
+    def rows(self, collection: Any, batch: Batch, pairs: list[Pair], rt: Run) -> Batch:
+        rt.stats.scanned_index += len(pairs)
+        if self.projection is not None and not self.projection and self.filter is None:
+            return self.copies(batch, [(position, {}) for position, _ in pairs], rt)
+        rowids = list({rowid: None for _, rowid in pairs})
+        rt.stats.document_lookups += len(rowids)
+        documents = collection.fetch(rowids, self.projection)
+        if len(rowids) == len(pairs):
+            found = [(pair[0], document) for pair, document in zip(pairs, documents, strict=True) if document is not None]
+        else:
+            by_rowid = dict(zip(rowids, documents, strict=True))
+            found = [(position, by_rowid[rowid]) for position, rowid in pairs if by_rowid[rowid] is not None]
+        return self.copies(batch, found, rt)
+
+    def copies(self, batch: Batch, found: list[tuple[int, Any]], rt: Run) -> Batch:
+        slot, condition = self.slot, self.filter
+        kept: Batch = []
+        for position, document in found:
+            row = batch[position].copy()
+            row[slot] = document
+            if condition is None or condition(row, rt):
+                kept.append(row)
+        rt.stats.filtered += len(found) - len(kept)
+        return kept

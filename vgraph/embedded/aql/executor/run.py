@@ -1,0 +1,497 @@
+"""From a plan to a program: each node becomes a step, each expression a closure, each variable a register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, cast
+
+from vgraph.embedded import graphs
+from vgraph.embedded.errors import ArangoError
+
+from .. import nodes as ast
+from .. import plan as p
+from ..expressions import CompileEnv, compile, compile_condition, compile_source
+from ..nodes import Expr, Variable
+from . import graph, lookup, search, sets, steps, write
+from .aggregates import accumulator
+from .rows import Batch, Closure, Operator, Row, Rows, Run
+
+
+@dataclass(slots=True)
+class Step:
+    """An operator with the node it was made from, which errors name."""
+
+    operator: Operator
+    node: p.PlanNode
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        try:
+            yield from self.operator.run(source, rt, seed)
+        except ArangoError as error:
+            error.message += f" [node #{self.node.id}: {self.node.type}]"
+            raise
+
+
+@dataclass(slots=True)
+class Program:
+    """A compiled plan. The first `together` steps may run for many outer rows at once, each marked in `origin`."""
+
+    steps: Sequence[Step]
+    value: Closure | None
+    together: int
+    origin: int
+    frame: Frame
+
+    def run(self, rt: Run) -> Iterator[list[Any]]:
+        """Lists of results, computed as they are asked for."""
+        return self.values([None] * self.frame.width, rt)
+
+    def values(self, seed: Row, rt: Run) -> Iterator[list[Any]]:
+        value = self.value
+        for batch in self.pipeline(self.steps, iter([[seed]]), rt, seed):
+            yield [value(row, rt) for row in batch] if value is not None else []
+
+    @staticmethod
+    def pipeline(steps: Sequence[Step], source: Rows, rt: Run, seed: Row) -> Rows:
+        for step in steps:
+            source = step.run(source, rt, seed)
+        return source
+
+    def results(self, batch: Batch, rt: Run) -> list[list[Any]]:
+        """The results of a subquery for each outer row."""
+        if not self.together or len(batch) == 1:
+            return [list(chain.from_iterable(self.values(row.copy(), rt))) for row in batch]
+        seeds = []
+        for number, row in enumerate(batch):
+            seed = row.copy()
+            seed[self.origin] = number
+            seeds.append(seed)
+        groups: list[Batch] = [[] for _ in batch]
+        for found in self.pipeline(self.steps[: self.together], iter([[seed.copy() for seed in seeds]]), rt, seeds[0]):
+            for row in found:
+                groups[row[self.origin]].append(row)
+        return [self.finish(group, seed, rt) for group, seed in zip(groups, seeds, strict=True)]
+
+    def finish(self, group: Batch, seed: Row, rt: Run) -> list[Any]:
+        value = self.value
+        rest = self.steps[self.together :]
+        rows = chain.from_iterable(self.pipeline(rest, iter([group]), rt, seed)) if rest else group
+        return [value(row, rt) for row in rows] if value is not None else [None for _ in rows][:0]
+
+
+class Frame:
+    """Registers of one query, subqueries included."""
+
+    def __init__(self) -> None:
+        self.slots: dict[int, int] = {}
+
+    def slot(self, variable: Variable) -> int:
+        found = self.slots.get(variable.id)
+        if found is None:
+            found = self.slots[variable.id] = len(self.slots)
+        return found
+
+    def spare(self) -> int:
+        """A register for no variable."""
+        return self.slots.setdefault(-1 - len(self.slots), len(self.slots))
+
+    @property
+    def width(self) -> int:
+        return len(self.slots)
+
+
+def compile_plan(plan: p.Plan) -> Program:
+    """The program of a query."""
+    return _Compiler(Frame()).program(plan, top=True)
+
+
+TOGETHER = (
+    p.EnumerateListNode,
+    p.EnumerateCollectionNode,
+    p.IndexNode,
+    p.TraversalNode,
+    p.CalculationNode,
+    p.DocumentNode,
+    p.SubqueryNode,
+    p.FilterNode,
+)
+"""Nodes that treat each row by itself."""
+
+
+class _Compiler:
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.env = CompileEnv(frame.slot, self.lazy)
+        self.limited: tuple[Closure | None, Closure] | None = None
+        self.read: set[str] = set()
+
+    # -- plans
+
+    def program(self, plan: p.Plan, *, top: bool = False) -> Program:
+        nodes = [node for node in plan.nodes if not isinstance(node, p.SingletonNode)]
+        demands = self.demands(nodes)
+        last = max((i for i, node in enumerate(nodes) if top and isinstance(node, p.LimitNode)), default=-1)
+        compiled: list[Step] = []
+        value: Closure | None = None
+        for number, node in enumerate(nodes):
+            self.limited = demands[number]
+            if isinstance(node, p.ReturnNode):
+                value = self.returned(node, compiled)
+                continue
+            operator = self.operator(node)
+            if isinstance(operator, steps.Limit):
+                operator.last = number == last
+            compiled.append(Step(operator, node))
+            self.read |= collections_of(node)
+        return Program(compiled, value, together(nodes), self.frame.spare(), self.frame)
+
+    def returned(self, node: p.ReturnNode, compiled: list[Step]) -> Closure:
+        value = self.closure(node.value)
+        if not node.distinct:
+            return value
+        slot = self.frame.spare()
+        compiled.append(Step(steps.Distinct(slot, value), node))
+        return lambda row, rt: row[slot]
+
+    def demands(self, nodes: Sequence[p.PlanNode]) -> list[tuple[Closure | None, Closure] | None]:
+        """For each node the LIMIT further on that its rows go to without being sorted or collected first."""
+        found: list[tuple[Closure | None, Closure] | None] = []
+        wanted: tuple[Closure | None, Closure] | None = None
+        for node in reversed(nodes):
+            if isinstance(node, p.LimitNode):
+                wanted = (self.optional(node.offset), self.closure(node.count))
+            elif not isinstance(node, (*p.ENUMERATIONS, p.CalculationNode, p.SubqueryNode, p.FilterNode, p.ReturnNode)):
+                wanted = None
+            found.append(wanted)
+        return found[::-1]
+
+    def lazy(self, plan: Any) -> Closure:
+        """A subquery inside an expression, run only when it is reached."""
+        program = self.program(plan)
+        return lambda row, rt: program.results([row], rt)[0]
+
+    # -- expressions
+
+    def closure(self, expr: Expr) -> Closure:
+        return compile(expr, self.env)
+
+    def optional(self, expr: Expr | None) -> Closure | None:
+        return None if expr is None else compile(expr, self.env)
+
+    def condition(self, expr: Expr | None) -> Closure | None:
+        return None if expr is None else compile_condition(expr, self.env)
+
+    def slot(self, variable: Variable) -> int:
+        return self.frame.slot(variable)
+
+    def slot_or_none(self, variable: Variable | None) -> int | None:
+        return None if variable is None else self.frame.slot(variable)
+
+    # -- nodes
+
+    def operator(self, node: p.PlanNode) -> Operator:
+        make = cast("Callable[[Any], Operator] | None", getattr(self, "_" + node.type, None))
+        if make is None:
+            raise ArangoError(4, f"no executor for {node.type}")
+        return make(node)
+
+    def _NoResultsNode(self, node: p.NoResultsNode) -> Operator:
+        return steps.NoResults()
+
+    def _EnumerateListNode(self, node: p.EnumerateListNode) -> Operator:
+        source = compile_source(node.source, self.env)
+        return steps.EnumerateList(self.slot(node.variable), source, self.condition(node.filter), self.limited)
+
+    def _EnumerateCollectionNode(self, node: p.EnumerateCollectionNode) -> Operator:
+        return steps.EnumerateCollection(
+            self.slot(node.variable),
+            node.collection,
+            node.projection,
+            self.condition(node.filter),
+            node.produces,
+            self.limited,
+        )
+
+    def probe(self, item: p.Lookup, variable: Variable) -> lookup.Probe:
+        return lookup.Probe(
+            item.kind,
+            item.index,
+            item.field,
+            tuple((self.closure(equal.value), equal.any) for equal in item.equal),
+            tuple((self.closure(bound.value), bound.strict) for bound in item.lows),
+            tuple((self.closure(bound.value), bound.strict) for bound in item.highs),
+            self.condition(item.condition),
+            self.slot(variable),
+            item.sparse,
+        )
+
+    def _IndexNode(self, node: p.IndexNode) -> Operator:
+        return lookup.IndexScan(
+            self.slot(node.variable),
+            node.collection,
+            tuple(self.probe(item, node.variable) for item in node.lookups),
+            not node.ascending,
+            node.projection,
+            self.condition(node.filter),
+            self.limited,
+        )
+
+    def _EnumerateViewNode(self, node: p.EnumerateViewNode) -> Operator:
+        from vgraph.embedded.search import compile_search
+
+        compiled = None if node.search is None else compile_search(node.search, node.variable, self.closure)
+        names = node.options.get("collections")
+        return search.EnumerateView(
+            self.slot(node.variable),
+            node.view,
+            compiled,
+            bool(compiled is not None and compiled.variables) or any(s.arguments for s in node.scorers),
+            None if names is None else frozenset(names),
+            tuple(
+                search.ScorerStep(self.slot(s.variable), s.function, tuple(self.closure(a) for a in s.arguments))
+                for s in node.scorers
+            ),
+            tuple(
+                (self.slot(o.variable), self.closure(o.paths), self.optional(o.limit)) for o in node.offsets
+            ),
+            None
+            if node.top is None
+            else search.TopStep(
+                node.top.scorer, node.top.descending, self.optional(node.top.offset), self.closure(node.top.count)
+            ),
+            node.projection,
+            None if node.inverted is None else (node.view, node.inverted),
+        )
+
+    def _EnumerateNearVectorNode(self, node: p.EnumerateNearVectorNode) -> Operator:
+        return search.NearVector(
+            self.slot(node.variable),
+            self.slot(node.distance),
+            node.collection,
+            node.index,
+            self.closure(node.query),
+            self.optional(node.offset),
+            self.closure(node.count),
+            self.optional(node.search_options),
+            tuple(self.probe(item, node.variable) for item in node.lookups),
+            self.condition(node.filter),
+            node.filter_projection,
+            node.projection,
+        )
+
+    def path_tests(self, conditions: Sequence[p.PathCondition], *, of_edges: bool) -> tuple[graph.PathTest, ...]:
+        return tuple(
+            graph.PathTest(self.slot(item.element), compile_condition(item.condition, self.env), item.depths)
+            for item in conditions
+            if item.of_edges == of_edges
+        )
+
+    def _TraversalNode(self, node: p.TraversalNode) -> Operator:
+        prune = None
+        if node.prune is not None:
+            prune = graph.Prune(
+                compile_condition(node.prune, self.env),
+                prune_wants(node),
+                self.slot_or_none(node.prune_variable),
+            )
+        return graph.Traverse(
+            (self.slot(node.vertex), self.slot_or_none(node.edge), self.slot_or_none(node.path)),
+            self.closure(node.start),
+            self.closure(node.low),
+            self.closure(node.high),
+            node.edges,
+            dict(node.options.items),
+            prune,
+            self.path_tests(node.conditions, of_edges=True),
+            self.path_tests(node.conditions, of_edges=False),
+            graphs.Wants(
+                node.vertex_projection,
+                node.edge_projection,
+                node.path_vertices,
+                node.path_edges,
+                node.path_weights,
+            ),
+            (None, None),
+            self.condition(node.filter),
+            self.limited,
+        )
+
+    def _ShortestPathNode(self, node: p.ShortestPathNode) -> Operator:
+        return graph.ShortestPath(
+            (self.slot(node.vertex), self.slot_or_none(node.edge)),
+            self.closure(node.start),
+            self.closure(node.target),
+            node.edges,
+            dict(node.options.items),
+        )
+
+    def _EnumeratePathsNode(self, node: p.EnumeratePathsNode) -> Operator:
+        return graph.EnumeratePaths(
+            node.kind,
+            self.slot(node.path),
+            self.closure(node.start),
+            self.closure(node.target),
+            self.closure(node.low),
+            self.closure(node.high),
+            node.edges,
+            dict(node.options.items),
+            self.limited,
+        )
+
+    def _CalculationNode(self, node: p.CalculationNode) -> Operator:
+        return steps.Calculate(self.slot(node.variable), self.closure(node.value))
+
+    def _DocumentNode(self, node: p.DocumentNode) -> Operator:
+        collection = node.call.args[0] if len(node.call.args) == 2 else None
+        name: Closure | None = None
+        if isinstance(collection, ast.Collection):
+            found = collection.name
+            name = lambda row, rt: found  # noqa: E731
+        elif isinstance(collection, ast.CollectionBind):
+            key = "@" + collection.name
+            name = lambda row, rt: rt.binds[key]  # noqa: E731
+        elif collection is not None:
+            name = self.closure(collection)
+        return steps.Documents(
+            self.slot(node.variable), name, self.closure(node.call.args[-1]), self.closure(node.call)
+        )
+
+    def _SubqueryNode(self, node: p.SubqueryNode) -> Operator:
+        return steps.Subquery(self.slot(node.variable), self.program(node.plan))
+
+    def _FilterNode(self, node: p.FilterNode) -> Operator:
+        return steps.Filter(compile_condition(node.condition, self.env))
+
+    def _SortNode(self, node: p.SortNode) -> Operator:
+        keys = tuple((self.closure(key.value), key.ascending) for key in node.keys)
+        return sets.Sort(keys, self.optional(node.offset), self.optional(node.count), 4)
+
+    def _LimitNode(self, node: p.LimitNode) -> Operator:
+        return steps.Limit(self.optional(node.offset), self.closure(node.count))
+
+    def aggregates(self, items: Sequence[ast.Aggregate]) -> tuple[Any, ...]:
+        return tuple(
+            (self.slot(item.variable), accumulator(item.function), self.closure(item.argument)) for item in items
+        )
+
+    def _CollectNode(self, node: p.CollectNode) -> Operator:
+        return sets.Collect(
+            tuple((self.slot(group.variable), self.closure(group.value)) for group in node.groups),
+            self.aggregates(node.aggregates),
+            self.slot_or_none(node.into),
+            self.optional(node.into_value),
+            tuple((variable.name, self.slot(variable)) for variable in node.captured),
+            self.slot_or_none(node.count_into),
+        )
+
+    def _CountNode(self, node: p.CountNode) -> Operator:
+        return steps.Count(self.slot(node.variable), node.collection)
+
+    def _IndexCollectNode(self, node: p.IndexCollectNode) -> Operator:
+        return sets.IndexCollect(
+            node.collection,
+            node.index,
+            tuple(self.slot(variable) for variable in node.groups),
+            tuple(self.slot(variable) for variable in node.counts),
+        )
+
+    def _WindowNode(self, node: p.WindowNode) -> Operator:
+        return sets.Window(self.closure(node.bounds), self.optional(node.range), self.aggregates(node.aggregates), 4)
+
+    # -- modifications
+
+    def target(self, node: p.ModificationNode) -> write.Target:
+        return write.Target(
+            node.collection,
+            bool(node.options.get("ignoreErrors", False)),
+            bool(node.options.get("ignoreRevs", True)),
+            self.slot_or_none(node.old),
+            self.slot_or_none(node.new),
+            node.collection in self.read,
+        )
+
+    def _InsertNode(self, node: p.InsertNode) -> Operator:
+        return write.Insert(self.target(node), self.closure(node.document), write.insert_options(node.options, whole=returns(node)))
+
+    def _UpdateNode(self, node: p.UpdateNode) -> Operator:
+        return write.Update(
+            self.target(node),
+            self.optional(node.key),
+            self.closure(node.document),
+            isinstance(node, p.ReplaceNode),
+            write.update_options(node.options, whole=returns(node)),
+        )
+
+    _ReplaceNode = _UpdateNode
+
+    def _RemoveNode(self, node: p.RemoveNode) -> Operator:
+        return write.Remove(self.target(node), self.closure(node.key))
+
+    def _UpsertNode(self, node: p.UpsertNode) -> Operator:
+        return write.Upsert(
+            self.target(node),
+            self.program(node.find),
+            self.slot(node.found),
+            self.slot(node.found) if node.old is None else self.slot(node.old),
+            self.closure(node.insert),
+            self.closure(node.update),
+            node.replaces,
+            write.update_options(node.options, whole=returns(node)),
+        )
+
+
+def returns(node: p.ModificationNode) -> bool:
+    """Whether OLD or NEW is read."""
+    return node.old is not None or node.new is not None
+
+
+def together(nodes: Sequence[p.PlanNode]) -> int:
+    """How many nodes at the front can run for many outer rows at once: none where a LIMIT would then be late."""
+    count = 0
+    for node in nodes:
+        if not isinstance(node, TOGETHER) or any(plan.modifies for plan in p.subplans(node)):
+            break
+        count += 1
+    rest = nodes[count:]
+    if rest and isinstance(rest[0], p.LimitNode) and not all(finds_few(node) for node in nodes[:count]):
+        return 0
+    return count
+
+
+def finds_few(node: p.PlanNode) -> bool:
+    """At most one row for each row."""
+    if isinstance(node, p.IndexNode):
+        return len(node.lookups) == 1 and node.lookups[0].unique
+    return not isinstance(node, p.ENUMERATIONS)
+
+
+def collections_of(node: p.PlanNode) -> set[str]:
+    """The collections a node reads, subqueries included."""
+    found: set[str] = set()
+    for item in ast.walk(node):
+        match item:
+            case p.EnumerateCollectionNode(collection=name) | p.IndexNode(collection=name):
+                found.add(name)
+            case p.EnumerateNearVectorNode(collection=name) | p.IndexCollectNode(collection=name):
+                found.add(name)
+            case p.TraversalEdges(collections=edges, vertices=vertices):
+                found |= {name for name, _ in edges} | set(vertices)
+            case ast.Collection(name=name):
+                found.add(name)
+    return found
+
+
+def prune_wants(node: p.TraversalNode) -> graphs.Wants:
+    """What a PRUNE condition reads."""
+    assert node.prune is not None
+    used = ast.variables(node.prune)
+    path = node.path is not None and node.path in used
+    return graphs.Wants(
+        vertex=None if node.vertex in used else False,
+        edge=None if node.edge is not None and node.edge in used else False,
+        path_vertices=None if path else False,
+        path_edges=None if path else False,
+        path_weights=path,
+    )

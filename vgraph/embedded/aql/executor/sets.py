@@ -1,0 +1,271 @@
+"""Steps that need many rows before they answer: SORT, COLLECT and WINDOW."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from vgraph.embedded.errors import ArangoError
+
+from ..values import hashable, sort_key
+from .aggregates import Accumulator
+from .lookup import index_by_id
+from .rows import BATCH, Batch, Closure, Row, Rows, Run
+from .steps import flatten, limit_value
+
+
+def batches(rows: Batch) -> Rows:
+    for start in range(0, len(rows), BATCH):
+        yield rows[start : start + BATCH]
+
+
+@dataclass(slots=True)
+class Sort:
+    """A stable sort; with `count` only the rows a LIMIT lets through are kept while the input goes by."""
+
+    keys: tuple[tuple[Closure, bool], ...]
+    offset: Closure | None
+    count: Closure | None
+    width: int
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        rows = self.everything(source, rt) if self.count is None or rt.full_count else self.best(source, rt, seed)
+        rt.check()
+        yield from batches(rows)
+
+    def everything(self, source: Rows, rt: Run) -> Batch:
+        rows: Batch = []
+        for batch in source:
+            rt.charge(len(batch), self.width)
+            rows.extend(batch)
+        return self.sorted(rows, rt)
+
+    def best(self, source: Rows, rt: Run, seed: Row) -> Batch:
+        wanted = limit_value(self.offset, rt, seed, "offset") + limit_value(self.count, rt, seed, "count")
+        rows: Batch = []
+        for batch in source:
+            rows.extend(batch)
+            if len(rows) > 2 * wanted + BATCH:
+                rows = self.sorted(rows, rt)[:wanted]
+        rt.charge(len(rows), self.width)
+        return self.sorted(rows, rt)[:wanted]
+
+    def sorted(self, rows: Batch, rt: Run) -> Batch:
+        """By the last key first: each pass is stable."""
+        if len({ascending for _, ascending in self.keys}) == 1:
+            closures = [closure for closure, _ in self.keys]
+            return sorted(rows, key=key_function(closures, rt), reverse=not self.keys[0][1])
+        for closure, ascending in reversed(self.keys):
+            rows = sorted(rows, key=key_function([closure], rt), reverse=not ascending)
+        return rows
+
+
+def key_function(closures: list[Closure], rt: Run) -> Callable[[Row], Any]:
+    if len(closures) == 1:
+        only = closures[0]
+        return lambda row: sort_key(only(row, rt))
+    return lambda row: [sort_key(closure(row, rt)) for closure in closures]
+
+
+@dataclass(slots=True)
+class Group:
+    """What COLLECT keeps for one combination of keys."""
+
+    values: list[Any]
+    accumulators: list[Accumulator]
+    members: list[Any]
+    count: int = 0
+
+
+@dataclass(slots=True)
+class Collect:
+    """COLLECT in every form. `captured` are (name, register) of INTO without a projection."""
+
+    groups: tuple[tuple[int, Closure], ...]
+    aggregates: tuple[tuple[int, Callable[[], Accumulator], Closure], ...]
+    into: int | None
+    into_value: Closure | None
+    captured: tuple[tuple[str, int], ...]
+    count_into: int | None
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        found: dict[Any, Group] = {}
+        if not self.groups:
+            found[()] = self.new([])
+        for batch in source:
+            rt.check()
+            self.add(batch, found, rt)
+        yield from batches([self.row(group, seed) for group in found.values()])
+
+    def new(self, values: list[Any]) -> Group:
+        return Group(values, [make() for _, make, _ in self.aggregates], [])
+
+    def add(self, batch: Batch, found: dict[Any, Group], rt: Run) -> None:
+        closures = [closure for _, closure in self.groups]
+        arguments = [closure for _, _, closure in self.aggregates]
+        only = closures[0] if len(closures) == 1 else None
+        before = len(found)
+        for row in batch:
+            if only is not None:
+                value = only(row, rt)
+                values = [value]
+                key: Any = value if type(value) is str else hashable(value)
+            else:
+                values = [closure(row, rt) for closure in closures]
+                key = tuple([hashable(value) for value in values])
+            group = found.get(key)
+            if group is None:
+                group = found[key] = self.new(values)
+            group.count += 1
+            for accumulator, argument in zip(group.accumulators, arguments, strict=True):
+                accumulator.add(argument(row, rt))
+            if self.into is not None:
+                group.members.append(self.member(row, rt))
+        rt.charge(len(found) - before, len(self.groups) + len(self.aggregates) + 1)
+        if self.into is not None:
+            rt.charge(len(batch), 4)
+
+    def member(self, row: Row, rt: Run) -> Any:
+        if self.into_value is not None:
+            return self.into_value(row, rt)
+        return {name: row[slot] for name, slot in self.captured}
+
+    def row(self, group: Group, seed: Row) -> Row:
+        row = seed.copy()
+        for (slot, _), value in zip(self.groups, group.values, strict=True):
+            row[slot] = value
+        for (slot, _, _), accumulator in zip(self.aggregates, group.accumulators, strict=True):
+            row[slot] = accumulator.result()
+        if self.into is not None:
+            row[self.into] = group.members
+        if self.count_into is not None:
+            row[self.count_into] = group.count
+        return row
+
+
+@dataclass(slots=True)
+class IndexCollect:
+    """Groups and their sizes read from an index: no document is touched."""
+
+    collection: str
+    index: int
+    groups: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        flatten(source)
+        collection = rt.txn.collection(self.collection)
+        index = index_by_id(collection, self.index)
+        rows: Batch = []
+        for values, count in index.groups(rt.txn, len(self.groups)):
+            rt.stats.scanned_index += 1
+            row = seed.copy()
+            for slot, value in zip(self.groups, values, strict=True):
+                row[slot] = value
+            for slot in self.counts:
+                row[slot] = count
+            rows.append(row)
+        yield from batches(rows)
+
+
+@dataclass(slots=True)
+class Window:
+    """WINDOW over rows, or over a range of the value of `key` (the input is sorted by it)."""
+
+    bounds: Closure
+    key: Closure | None
+    aggregates: tuple[tuple[int, Callable[[], Accumulator], Closure], ...]
+    width: int
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        rows: Batch = []
+        for batch in source:
+            rt.charge(len(batch), self.width)
+            rows.extend(batch)
+        bounds = self.bounds(seed, rt)
+        if not isinstance(bounds, dict) or not bounds.keys() & {"preceding", "following"}:
+            raise ArangoError(1501, "at least one WINDOW bound must be specified ('preceding'/'following')")
+        frames = row_frames(bounds, len(rows)) if self.key is None else self.range_frames(bounds, rows, rt)
+        self.fill(rows, frames, rt)
+        yield from batches(rows)
+
+    def range_frames(self, bounds: dict[str, Any], rows: Batch, rt: Run) -> Iterator[tuple[int, int] | None]:
+        assert self.key is not None
+        keys = [range_value(self.key(row, rt), bounds, rt) for row in rows]
+        numbers = [key for key in keys if key is not None]
+        start = next((i for i, key in enumerate(keys) if key is not None), 0)
+        for key in keys:
+            if key is None:
+                rt.warnings.add(1561, "invalid arithmetic value")
+                yield None
+                continue
+            low = shifted(key, bounds.get("preceding", 0), -1, rt)
+            high = shifted(key, bounds.get("following", 0), 1, rt)
+            yield start + bisect_left(numbers, low), start + bisect_right(numbers, high)
+
+    def fill(self, rows: Batch, frames: Iterator[tuple[int, int] | None], rt: Run) -> None:
+        """Results for each row. A frame that only grows goes on with the accumulators of the one before."""
+        inputs = [[closure(row, rt) for row in rows] for _, _, closure in self.aggregates]
+        first = last = 0
+        accumulators = [make() for _, make, _ in self.aggregates]
+        for row, frame in zip(rows, frames, strict=True):
+            low, high = frame if frame is not None else (0, 0)
+            if low != first or high < last:
+                accumulators = [make() for _, make, _ in self.aggregates]
+                first = last = low
+            for accumulator, values in zip(accumulators, inputs, strict=True):
+                for value in islice(values, last, high):
+                    accumulator.add(value)
+            last = max(last, high)
+            for (slot, _, _), accumulator in zip(self.aggregates, accumulators, strict=True):
+                row[slot] = accumulator.result() if frame is not None else None
+            if low % BATCH == 0:
+                rt.check()
+
+
+def row_frames(bounds: dict[str, Any], count: int) -> Iterator[tuple[int, int]]:
+    before = row_bound(bounds.get("preceding", 0), count, "preceding")
+    after = row_bound(bounds.get("following", 0), count, "following")
+    for position in range(count):
+        yield max(0, position - before), min(count, position + after + 1)
+
+
+def row_bound(value: Any, count: int, name: str) -> int:
+    if isinstance(value, str) and value.lower() == "unbounded":
+        return count
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value < 0:
+        raise ArangoError(1501, f"WINDOW {name} bound must be a non-negative integer or 'unbounded'")
+    return int(value)
+
+
+def range_value(value: Any, bounds: dict[str, Any], rt: Run) -> float | None:
+    """A number, or the time of a date when the bounds are durations."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and any(isinstance(bound, str) for bound in bounds.values()):
+        return call(rt, "DATE_TIMESTAMP", value)
+    return None
+
+
+def shifted(key: float, bound: Any, sign: int, rt: Run) -> float:
+    """The end of a range: `bound` is a number, a duration (ISO 8601) or "unbounded"."""
+    if isinstance(bound, str) and bound.lower() == "unbounded":
+        return sign * float("inf")
+    if isinstance(bound, str):
+        moved = call(rt, "DATE_ADD" if sign > 0 else "DATE_SUBTRACT", key, bound)
+        time = call(rt, "DATE_TIMESTAMP", moved) if moved is not None else None
+        if time is None:
+            raise ArangoError(1501, "WINDOW bounds must be numbers or ISO 8601 durations")
+        return float(time)
+    if isinstance(bound, bool) or not isinstance(bound, int | float):
+        raise ArangoError(1501, "WINDOW bounds must be numbers or ISO 8601 durations")
+    return key + sign * bound
+
+
+def call(rt: Run, name: str, *arguments: Any) -> Any:
+    from ..functions import FUNCTIONS
+
+    return FUNCTIONS[name].impl(rt, *arguments)

@@ -1,0 +1,312 @@
+"""Steps that work row by row: calculations, filters, limits, subqueries, loops over lists and scans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from vgraph.embedded.errors import ArangoError
+
+from .rows import BATCH, Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
+
+if TYPE_CHECKING:
+    from .run import Program
+
+Demand = tuple[Closure | None, Closure] | None
+
+
+@dataclass(slots=True)
+class Calculate:
+    slot: int
+    value: Closure
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        slot, value = self.slot, self.value
+        for batch in source:
+            for row in batch:
+                row[slot] = value(row, rt)
+            yield batch
+
+
+@dataclass(slots=True)
+class Filter:
+    condition: Closure
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        condition = self.condition
+        for batch in source:
+            kept = [row for row in batch if condition(row, rt)]
+            rt.stats.filtered += len(batch) - len(kept)
+            if kept:
+                yield kept
+
+
+@dataclass(slots=True)
+class NoResults:
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        for _ in source:
+            pass
+        return
+        yield
+
+
+@dataclass(slots=True)
+class Limit:
+    """`last`: the last LIMIT of the main query, which goes on counting what would have come with option fullCount."""
+
+    offset: Closure | None
+    count: Closure
+    last: bool = False
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        skip = limit_value(self.offset, rt, seed, "offset")
+        wanted = limit_value(self.count, rt, seed, "count")
+        seen = 0
+        counting = self.last and rt.full_count
+        if wanted == 0 and not counting:
+            return
+        for batch in source:
+            first = max(0, skip - seen)
+            last = max(0, skip + wanted - seen)
+            seen += len(batch)
+            kept = batch if first == 0 and last >= len(batch) else batch[first:last]
+            if kept:
+                yield kept
+            if seen >= skip + wanted and not counting:
+                break
+        if counting:
+            rt.stats.full_count = seen
+
+
+def limit_value(closure: Closure | None, rt: Run, seed: Row, what: str) -> int:
+    """The number in a LIMIT; anything but a number from 0 is an error, as on the server."""
+    value = 0 if closure is None else closure(seed, rt)
+    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
+        raise ArangoError(1504, f"LIMIT {what} value is not a number")
+    if value < 0:
+        raise ArangoError(1504, f"LIMIT {what} value is negative")
+    return int(value)
+
+
+@dataclass(slots=True)
+class EnumerateList:
+    slot: int
+    source: Closure
+    filter: Closure | None
+    demand: Demand
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        sizes = Sizes(demand(self.demand, rt, seed))
+        for batch in source:
+            for row in batch:
+                yield from self.expand(row, rt, sizes)
+
+    def expand(self, row: Row, rt: Run, sizes: Sizes) -> Rows:
+        items = self.source(row, rt)
+        if not isinstance(items, list | range):
+            rt.warnings.add(1563, "array expected - collection or array expected as operand to FOR loop")
+            return
+        yield from spread(row, self.slot, items, self.filter, rt, sizes)
+
+
+def spread(row: Row, slot: int, items: Iterable[Any], condition: Closure | None, rt: Run, sizes: Sizes) -> Rows:
+    """Copies of a row, one for each item that passes."""
+    for chunk in chunks(items, sizes):
+        rt.check()
+        kept = copies(row, slot, chunk, condition, rt)
+        if kept:
+            yield kept
+
+
+def copies(row: Row, slot: int, items: Sequence[Any], condition: Closure | None, rt: Run) -> Batch:
+    kept: Batch = []
+    add = kept.append
+    if condition is None:
+        for item in items:
+            new = row.copy()
+            new[slot] = item
+            add(new)
+        return kept
+    scratch = row.copy()
+    for item in items:
+        scratch[slot] = item
+        if condition(scratch, rt):
+            add(scratch.copy())
+    rt.stats.filtered += len(items) - len(kept)
+    return kept
+
+
+@dataclass(slots=True)
+class EnumerateCollection:
+    """A scan; inside a loop the documents are kept for the next rows of the batch."""
+
+    slot: int
+    collection: str
+    projection: frozenset[str] | None
+    filter: Closure | None
+    produces: bool
+    demand: Demand
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        sizes = Sizes(demand(self.demand, rt, seed))
+        kept: list[Any] | None = None
+        for batch in source:
+            for position, row in enumerate(batch):
+                if kept is None and (len(batch) > 1 or position):
+                    kept = list(self.documents(rt))
+                    rt.charge(len(kept), 16)
+                items = self.documents(rt) if kept is None else kept
+                for chunk in spread_counted(row, self.slot, items, self.filter, rt, sizes):
+                    yield chunk
+
+    def documents(self, rt: Run) -> Iterator[Any]:
+        collection = rt.txn.collection(self.collection)
+        if not self.produces:
+            return (None for _ in collection.rowids())
+        return (document for _, document in collection.scan(self.projection))
+
+
+def spread_counted(
+    row: Row, slot: int, items: Iterable[Any], condition: Closure | None, rt: Run, sizes: Sizes
+) -> Rows:
+    for chunk in chunks(items, sizes):
+        rt.check()
+        rt.stats.scanned_full += len(chunk)
+        kept = copies(row, slot, chunk, condition, rt)
+        if kept:
+            yield kept
+
+
+@dataclass(slots=True)
+class Count:
+    """How many documents a collection has."""
+
+    slot: int
+    collection: str
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        total = 0
+        for batch in source:
+            total += len(batch) * rt.txn.collection(self.collection).count()
+        row = seed.copy()
+        row[self.slot] = total
+        yield [row]
+
+
+@dataclass(slots=True)
+class Subquery:
+    """Puts a subquery's results into a register, for a whole batch of rows at once where that is the same."""
+
+    slot: int
+    program: Program
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        for batch in source:
+            rt.check()
+            for row, result in zip(batch, self.program.results(batch, rt), strict=True):
+                row[self.slot] = result
+            yield batch
+
+
+@dataclass(slots=True)
+class Documents:
+    """DOCUMENT() for a batch of rows: one lookup for each collection."""
+
+    slot: int
+    collection: Closure | None
+    key: Closure
+    fallback: Closure
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        for batch in source:
+            rt.check()
+            found = self.fetch(batch, rt)
+            for row in batch:
+                row[self.slot] = self.value(row, rt, found)
+            yield batch
+
+    def fetch(self, batch: Batch, rt: Run) -> dict[str, Any]:
+        """Documents by id for every well-formed id in the batch."""
+        wanted: dict[str, dict[str, None]] = {}
+        for row in batch:
+            for identifier in self.identifiers(row, rt):
+                name, slash, key = identifier.partition("/")
+                if slash:
+                    wanted.setdefault(name, {})[key] = None
+        found: dict[str, Any] = {}
+        for name, keys in wanted.items():
+            try:
+                documents = rt.txn.collection(name).get_many(list(keys))
+            except ArangoError:
+                continue
+            found.update((f"{name}/{key}", document) for key, document in zip(keys, documents, strict=True))
+        return found
+
+    def identifiers(self, row: Row, rt: Run) -> Iterator[str]:
+        key = self.key(row, rt)
+        for item in key if isinstance(key, list) else (key,):
+            identifier = item.get("_id") if isinstance(item, dict) else item
+            if isinstance(identifier, str):
+                yield self.qualified(identifier, row, rt)
+
+    def qualified(self, identifier: str, row: Row, rt: Run) -> str:
+        if self.collection is None or "/" in identifier:
+            return identifier
+        return f"{self.collection(row, rt)}/{identifier}"
+
+    def value(self, row: Row, rt: Run, found: dict[str, Any]) -> Any:
+        key = self.key(row, rt)
+        items = key if isinstance(key, list) else [key]
+        if not all(isinstance(item, str) and self.qualified(item, row, rt) in found for item in items):
+            return self.fallback(row, rt)
+        documents = [found[self.qualified(item, row, rt)] for item in items]
+        if isinstance(key, list):
+            return [document for document in documents if document is not None]
+        return documents[0]
+
+
+@dataclass(slots=True)
+class Distinct:
+    """RETURN DISTINCT: rows whose value came before are dropped; the value is left in its register."""
+
+    slot: int
+    value: Closure
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        from ..values import hashable
+
+        seen: set[Any] = set()
+        for batch in source:
+            kept = []
+            for row in batch:
+                value = row[self.slot] = self.value(row, rt)
+                key = hashable(value)
+                if key not in seen:
+                    seen.add(key)
+                    kept.append(row)
+            rt.charge(len(kept))
+            if kept:
+                yield kept
+
+
+def flatten(rows: Rows) -> Batch:
+    return list(chain.from_iterable(rows))
+
+
+__all__ = [
+    "BATCH",
+    "Calculate",
+    "Count",
+    "Distinct",
+    "Documents",
+    "EnumerateCollection",
+    "EnumerateList",
+    "Filter",
+    "Limit",
+    "NoResults",
+    "Subquery",
+    "flatten",
+    "limit_value",
+]

@@ -1,0 +1,207 @@
+"""Running a query: transaction, limits, results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from vgraph.embedded.errors import ArangoError, Warnings
+
+from .executor import Run
+from .prepare import Prepared, Variant, prepare
+
+if TYPE_CHECKING:
+    from vgraph.embedded.engine import Engine, Transaction
+
+
+class Result:
+    """The results of a query, an iterator of batches (lists of values).
+
+    A reading query is computed as it is asked for, inside its transaction, which ends with the last batch or `close`.
+    A modifying query has run and is committed before the caller gets this.
+    """
+
+    def __init__(self, batches: Iterator[list[Any]], rt: Run, own: Transaction | None, variant: Variant) -> None:
+        self._batches = batches
+        self._rt = rt
+        self._own = own
+        self._started = time.perf_counter()
+        self._elapsed = 0.0
+        self.variant = variant
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return self
+
+    def __next__(self) -> list[Any]:
+        started = time.perf_counter()
+        try:
+            return next(self._batches)
+        except StopIteration:
+            self.close()
+            raise
+        except ArangoError as error:
+            self.close(abort=True)
+            raise executing(error) from None
+        except BaseException:
+            self.close(abort=True)
+            raise
+        finally:
+            self._elapsed += time.perf_counter() - started
+
+    def all(self) -> list[Any]:
+        """Every result in one list."""
+        found: list[Any] = []
+        for batch in self:
+            found += batch
+        return found
+
+    def close(self, *, abort: bool = False) -> None:
+        """End the query; its own transaction is committed unless it failed."""
+        own, self._own = self._own, None
+        if own is not None:
+            if abort or own.read_only:
+                own.abort()
+            else:
+                own.commit()
+
+    def kill(self) -> None:
+        """Stop at the next check (1500)."""
+        self._rt.killed = True
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """`extra.stats` of a cursor answer."""
+        return self._rt.stats.as_json(self._elapsed)
+
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        return self._rt.warnings.as_json()
+
+    @property
+    def modifies(self) -> bool:
+        return self.variant.plan.modifies
+
+    @property
+    def cacheable(self) -> bool:
+        return not self.modifies
+
+
+def executing(error: ArangoError) -> ArangoError:
+    """The error as the server words it when it happened in the middle of a run."""
+    if "(while " not in error.message:
+        error.message = f"AQL: {error.message} (while executing)"
+        error.args = (f"[{error.num}] {error.message}",)
+    return error
+
+
+def execute(
+    target: Engine | Transaction,
+    database: str,
+    text: str,
+    binds: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Result:
+    """Run a query in a transaction given, or in one of its own when given an engine.
+
+    Options: fullCount, failOnWarning, maxWarningCount, memoryLimit (bytes), maxRuntime (seconds), optimizer.rules, and
+    `allowWrites` (ours): false refuses modification with 1004.
+    """
+    prepared = prepare(text)
+    binds = binds or {}
+    options = options or {}
+    prepared.check_binds(binds)
+    own = begin(target, database, prepared, options)
+    txn: Any = target if own is None else own
+    try:
+        rt = runtime(txn, binds, options)
+        variant = prepared.variant(txn, rt, disabled_rules(options))
+        result = Result(variant.program.run(rt), rt, own, variant)
+        return materialised(result, txn) if prepared.modifies else result
+    except BaseException:
+        if own is not None:
+            own.abort()
+        raise
+
+
+def begin(
+    target: Engine | Transaction, database: str, prepared: Prepared, options: Mapping[str, Any]
+) -> Transaction | None:
+    """A transaction of the query's own, unless it was given one."""
+    writes = prepared.modifies
+    if writes and options.get("allowWrites") is False:
+        raise ArangoError(1004, "read only: the query modifies data")
+    if hasattr(target, "begin"):
+        return target.begin(database, read_only=not writes)
+    if writes and target.read_only:
+        raise ArangoError(1004, "read only: the query modifies data")
+    return None
+
+
+def materialised(result: Result, txn: Any) -> Result:
+    """Run a modifying query to its end; what it wrote before it failed is taken back."""
+    savepoint = txn.savepoint()
+    own, result._own = result._own, None
+    try:
+        batches = list(result)
+    except BaseException:
+        txn.rollback_to(savepoint)
+        if own is not None:
+            own.abort()
+        raise
+    txn.release(savepoint)
+    if own is not None:
+        own.commit()
+    result._batches = iter(batches)
+    return result
+
+
+def runtime(txn: Any, binds: Mapping[str, Any], options: Mapping[str, Any]) -> Run:
+    """Limits and switches of one run. A runtime limit of 0 is none."""
+    seconds = options.get("maxRuntime") or 0
+    warnings = Warnings(fail=bool(options.get("failOnWarning")), limit=int(options.get("maxWarningCount", 10)))
+    return Run(
+        binds,
+        warnings=warnings,
+        txn=txn,
+        deadline=time.monotonic() + seconds if seconds else None,
+        memory_limit=int(options.get("memoryLimit") or 0),
+        full_count=bool(options.get("fullCount")),
+    )
+
+
+def disabled_rules(options: Mapping[str, Any]) -> frozenset[str]:
+    """`optimizer.rules` as given: "-name" switches a rule off, "-all" all of them, "+name" on again."""
+    optimizer = options.get("optimizer")
+    rules = optimizer.get("rules") if isinstance(optimizer, dict) else None
+    return frozenset(rules) if isinstance(rules, list) and all(isinstance(rule, str) for rule in rules) else frozenset()
+
+
+def explain(
+    target: Engine | Transaction,
+    database: str,
+    text: str,
+    binds: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The plan of a query, as `POST /_api/explain` answers (without error and code)."""
+    from . import explaining
+
+    prepared = prepare(text)
+    prepared.check_binds(binds or {})
+    own = target.begin(database, read_only=True) if hasattr(target, "begin") else None
+    txn: Any = target if own is None else own
+    try:
+        rt = runtime(txn, binds or {}, options or {})
+        variant = prepared.variant(txn, rt, disabled_rules(options or {}))
+        return explaining.answer(variant, prepared, txn, rt, options or {})
+    finally:
+        if own is not None:
+            own.abort()
+
+
+def parse(text: str) -> dict[str, Any]:
+    """What `POST /_api/query` answers: the syntax tree, the collections and the bind parameters (without error and code)."""
+    from . import explaining
+
+    return explaining.parsed(prepare(text).parsed)
