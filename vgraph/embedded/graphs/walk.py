@@ -260,7 +260,8 @@ class _Walk:
         self._unique_vertices = spec.unique_vertices == "path"
         self._unique_edges = spec.unique_edges == "path" and spec.unique_vertices == "none"
         self._global = spec.unique_vertices == "global"
-        self._block = _FIRST_BLOCK
+        self._blocks: defaultdict[int, int] = defaultdict(lambda: _FIRST_BLOCK)
+        """How many steps of a depth are expanded together; grows as they are used up."""
 
     def steps(self, starts: list[Start]) -> Iterator[Step]:
         """Every step from depth 0 on, start by start, in the order in which the server finds them."""
@@ -299,7 +300,7 @@ class _Walk:
     def _expand_waiting(self, waiting: defaultdict[int, deque[Step]], depth: int) -> None:
         """Expands the next steps at this depth; they wait in the order in which the stack will reach them."""
         queue = waiting[depth]
-        block = [queue.popleft() for _ in range(min(len(queue), self._block))]
+        block = [queue.popleft() for _ in range(min(len(queue), self._blocks[depth]))]
         children = self._expand(block, backwards=True)
         waiting[depth + 1].extend(child for child in children if child.open)
 
@@ -310,7 +311,7 @@ class _Walk:
             following: list[Step] = []
             waiting = deque(step for step in level if step.open)
             while waiting:
-                block = [waiting.popleft() for _ in range(min(len(waiting), self._block))]
+                block = [waiting.popleft() for _ in range(min(len(waiting), self._blocks[level[0].depth]))]
                 following.extend(self._expand(block))
                 for step in block:
                     step.children = None
@@ -349,8 +350,8 @@ class _Walk:
         children: list[Step] = []
         for step in block:
             children.extend(self._children(step, backwards))
-        wide = _CHILDREN_OF_A_BLOCK * len(block) // (len(children) + 1)
-        self._block = max(1, min(self._block * 4, _LARGEST_BLOCK, wide))
+        depth, wide = block[0].depth, _CHILDREN_OF_A_BLOCK * len(block) // (len(children) + 1)
+        self._blocks[depth] = max(1, min(self._blocks[depth] * 4, _LARGEST_BLOCK, wide))
         if self._weights is not None:
             self._weigh(children)
         for step in block:
