@@ -56,9 +56,10 @@ class MotionDetector:
             frame.image, (round(width / scale), max(round(height / scale), 1)), interpolation=cv2.INTER_AREA
         )
         moving = background.apply(cv2.GaussianBlur(small, (3, 3), 0), learningRate=0.2 if learn_fast else -1)
-        mask = np.where(moving > _MOVING, 255, 0).astype(np.uint8)
+        mask: Any = np.where(moving > _MOVING, 255, 0).astype(np.uint8)
         mask = cv2.morphologyEx(mask, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
-        return cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((7, 7), np.uint8)), scale
+        whole: Any = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((7, 7), np.uint8))
+        return whole, float(scale)
 
     def _boxes(self, mask: NDArray[np.uint8]) -> list[Box]:
         import cv2

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vgraph.errors import BadReply
 from vgraph.models.loading import clean
 from vgraph.models.replies import Malformed, check
+from vgraph.models.vectors import normalised
 from vgraph.types import Completion, Message, ToolSpec, Usage
 
 if TYPE_CHECKING:
@@ -82,5 +83,4 @@ class HashEmbedder:
             for word in clean(text).casefold().split():
                 digest = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")
                 row[digest % self.dimension] += 1 if digest >> 63 else -1
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        return normalised(vectors)

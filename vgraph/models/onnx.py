@@ -189,7 +189,8 @@ def nanodet_input(canvas: NDArray[np.uint8]) -> NDArray[np.float32]:
     import numpy as np
 
     bgr = canvas[:, :, ::-1].astype(np.float32)
-    return ((bgr - np.array(_BGR_MEAN, np.float32)) / np.array(_BGR_STD, np.float32)).transpose(2, 0, 1)[None]
+    scaled = (bgr - np.array(_BGR_MEAN, np.float32)) / np.array(_BGR_STD, np.float32)
+    return np.ascontiguousarray(scaled.transpose(2, 0, 1)[None], np.float32)
 
 
 def unit_input(canvas: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -10,7 +10,7 @@ import base64
 import io
 import json
 import wave
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -20,12 +20,14 @@ from vgraph.models.endpoint import Endpoint, EndpointError, usage_of
 from vgraph.models.loading import clean
 from vgraph.models.replies import Malformed, bare, check, cleaned, is_strict, parsed
 from vgraph.models.speech import blocks, unbroken
+from vgraph.models.vectors import normalised
 from vgraph.prompts import prompt
 from vgraph.types import AudioPiece, Completion, Message, ToolCall, ToolSpec, Usage, Utterance, Word
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from openai import OpenAI
 
 _FORMATS: Final = ("json_schema", "json_object+schema", "json_object", "prompt")
 _BATCH_TEXTS: Final = 128
@@ -34,8 +36,8 @@ _LONGEST_TEXT: Final = 24_000
 _SHORTEST_CUT: Final = 500
 
 
-class _Unusable(Exception):
-    """One reply that cannot be used; `wanted` is what to say to the model before asking again."""
+class _Unusable(Exception):  # noqa: N818 - a state of the talk, not a fault to report
+    """One reply that cannot be used; `said` is its text, shown to the model when asked again."""
 
     def __init__(
         self, kind: Literal["malformed", "truncated", "refused", "empty"], reason: str, usage: Usage, said: str
@@ -92,9 +94,7 @@ class OpenAIChat:
             form = _FORMATS[self._format] if schema is not None else None
             body = self._body(messages, schema, form, tools, max_tokens, temperature)
             try:
-                reply = self._endpoint.ask(
-                    self._stage, self.name, lambda client, b=body: client.chat.completions.with_raw_response.create(**b)
-                )
+                reply = self._endpoint.ask(self._stage, self.name, _completing(body))
             except EndpointError as error:
                 if not self._adapted(error, form, body):
                     raise
@@ -140,6 +140,10 @@ class OpenAIChat:
         if form in (None, "prompt") or schema is None:
             return body
         return body | {"response_format": _response_format(form or "", schema)}
+
+
+def _completing(body: Mapping[str, Any]) -> Callable[[OpenAI], Any]:
+    return lambda client: client.chat.completions.with_raw_response.create(**body)
 
 
 def _response_format(form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,8 +300,7 @@ class OpenAIEmbedder:
         if vectors.ndim != 2 or len(vectors) != count or not vectors.size or not np.isfinite(vectors).all():
             what = f"{self.name} did not answer with {count} vectors of numbers"
             raise ModelError(what, stage="embed", model=self.name)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        return normalised(vectors)
 
 
 def _batches(indexes: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:

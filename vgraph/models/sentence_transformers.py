@@ -51,7 +51,7 @@ class SentenceTransformerEmbedder(_Loaded):
 
     @cached_property
     def dimension(self) -> int:
-        return self._encoded(self._model.encode, ["dimension"]).shape[1]
+        return int(self._encoded(self._model.encode, ["dimension"]).shape[1])
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         import numpy as np
@@ -67,7 +67,7 @@ class SentenceTransformerImages(_Loaded):
 
     @cached_property
     def dimension(self) -> int:
-        return self._encoded(self._model.encode, ["dimension"]).shape[1]
+        return int(self._encoded(self._model.encode, ["dimension"]).shape[1])
 
     def embed_images(self, images: Sequence[bytes]) -> NDArray[np.float32]:
         import numpy as np

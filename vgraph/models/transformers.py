@@ -87,7 +87,7 @@ class TransformersImages(_Loaded):
 
     @cached_property
     def dimension(self) -> int:
-        return self._texts(["dimension"]).shape[1]
+        return int(self._texts(["dimension"]).shape[1])
 
     def embed_images(self, images: Sequence[bytes]) -> NDArray[np.float32]:
         return self._batched(self._images, images)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vgraph.models.loading import clean, require, translated
+from vgraph.models.vectors import normalised
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,8 +39,7 @@ class WordLlamaEmbedder:
         with translated("embed", self.name):
             for batch in _batches(cleaned):
                 vectors[batch] = self._model.embed([cleaned[index] for index in batch])
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        return normalised(vectors)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
