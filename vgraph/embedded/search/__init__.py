@@ -1,0 +1,40 @@
+"""Full-text search: analyzers, postings, scoring, views, and the conditions that SEARCH understands.
+
+Who calls what:
+
+* the catalog keeps the definitions: `normalise_analyzer`, `normalise_view`; `ViewLink` and `InvertedIndex` are indexes
+  of a collection with insert and remove hooks, `View` finds those that serve it;
+* the planner calls `compile_search` once for a plan, the executor `CompiledSearch.bind` once for each run (or row) and
+  `View.search` with what came back;
+* TOKENS calls `tokens`.
+"""
+
+from __future__ import annotations
+
+from .analyzers import BUILTIN_ANALYZERS, Analyzer, make_analyzer, normalise_analyzer, tokens
+from .conditions import CompiledSearch, Condition, compile_search
+from .definitions import normalise_link, normalise_view
+from .scoring import BM25, TFIDF, BoostScore, Scorer
+from .views import InvertedIndex, SearchResult, Top, View, ViewLink
+
+__all__ = [
+    "BM25",
+    "BUILTIN_ANALYZERS",
+    "TFIDF",
+    "Analyzer",
+    "BoostScore",
+    "CompiledSearch",
+    "Condition",
+    "InvertedIndex",
+    "Scorer",
+    "SearchResult",
+    "Top",
+    "View",
+    "ViewLink",
+    "compile_search",
+    "make_analyzer",
+    "normalise_analyzer",
+    "normalise_link",
+    "normalise_view",
+    "tokens",
+]

@@ -1,0 +1,571 @@
+"""Analyzers: how a string becomes the terms of an index.
+
+Types, properties and defaults as in "Transforming data with Analyzers" (ArangoDB documentation). What cannot be had
+without ICU data or trained models (collation, wildcard, classification, nearest_neighbors, geo types, minhash, aql) is
+refused with error 9 when it is created.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import snowballstemmer
+
+from vgraph.embedded.errors import ArangoError, unsupported
+
+from . import words
+
+Token = tuple[str, int, int, int]  # term, position increment, start and end in characters
+Value = Any
+
+FEATURES = ("frequency", "position", "offset", "norm")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
+_STEMMER_CACHE = 400_000
+
+
+class Analyzer:
+    """A configured analyzer. `properties` and `features` are what the HTTP API shows."""
+
+    type: ClassVar[str]
+
+    def __init__(self, properties: dict[str, Any], features: tuple[str, ...]) -> None:
+        self.features = features
+        self.properties = self.configure(properties)
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Read the properties given, keep what analysis needs, return them normalised."""
+        return {}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        """Terms in order, with position increments and the characters they came from."""
+        raise NotImplementedError
+
+    def terms(self, text: str) -> list[str]:
+        return [token[0] for token in self.stream(text)]
+
+    def positions(self, text: str) -> tuple[list[str], list[int] | None]:
+        """Terms and their positions from 0; None stands for 0, 1, 2, …"""
+        terms: list[str] = []
+        positions: list[int] = []
+        position = -1
+        for term, step, _, _ in self.stream(text):
+            position += step
+            terms.append(term)
+            positions.append(position)
+        return terms, None if positions == list(range(len(positions))) else positions
+
+    def offsets(self, text: str) -> list[tuple[str, int, int, int]]:
+        """(term, position, first byte, byte after the last) in UTF-8."""
+        at = _byte_offsets(text)
+        found: list[tuple[str, int, int, int]] = []
+        position = -1
+        for term, step, start, end in self.stream(text):
+            position += step
+            found.append((term, position, at(start), at(end)))
+        return found
+
+    def definition(self) -> dict[str, Any]:
+        return {"type": self.type, "properties": self.properties, "features": list(self.features)}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.properties})"
+
+
+def _byte_offsets(text: str) -> Callable[[int], int]:
+    if text.isascii():
+        return lambda index: index
+    offsets = [0]
+    for char in text:
+        offsets.append(offsets[-1] + len(char.encode("utf-8", "surrogatepass")))
+    return offsets.__getitem__
+
+
+# -------------------------------------------------------------------------------------------------- properties
+
+
+def _bad(message: str) -> ArangoError:
+    return ArangoError(10, message)
+
+
+def _text(given: dict[str, Any], name: str, default: str | None = None) -> str:
+    value = given.get(name, default)
+    if not isinstance(value, str):
+        raise _bad(f"analyzer property '{name}' must be a string")
+    return value
+
+
+def _flag(given: dict[str, Any], name: str, default: bool) -> bool:
+    value = given.get(name, default)
+    if not isinstance(value, bool):
+        raise _bad(f"analyzer property '{name}' must be a boolean")
+    return value
+
+
+def _whole(given: dict[str, Any], name: str) -> int:
+    value = given.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _bad(f"analyzer property '{name}' must be a non-negative integer")
+    return value
+
+
+def _choice(given: dict[str, Any], name: str, default: str, allowed: tuple[str, ...]) -> str:
+    value = _text(given, name, default)
+    if value not in allowed:
+        raise _bad(f"analyzer property '{name}' must be one of {', '.join(allowed)}")
+    return value
+
+
+def _strings(given: dict[str, Any], name: str) -> list[str]:
+    value = given.get(name)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _bad(f"analyzer property '{name}' must be an array of strings")
+    return value
+
+
+def _locale(given: dict[str, Any]) -> str:
+    """A locale as ICU prints it: "en_us.utf-8" becomes "en_US"."""
+    plain = re.split(r"[.@]", _text(given, "locale"))[0].replace("-", "_")
+    parts = plain.split("_")
+    if not re.fullmatch(r"[A-Za-z]{2,8}", parts[0]):
+        raise _bad("analyzer property 'locale' is not a valid locale")
+    return "_".join([parts[0].lower(), *(part.upper() if len(part) == 2 else part for part in parts[1:])])
+
+
+# ---------------------------------------------------------------------------------------------- normalisation
+
+
+_CASE: dict[str, Callable[[str], str]] = {"lower": str.lower, "upper": str.upper, "none": lambda text: text}
+_CASES = ("lower", "upper", "none")
+
+
+def strip_accents(text: str) -> str:
+    """Without non-spacing marks (NFD, drop Mn, NFC)."""
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", "".join(char for char in decomposed if unicodedata.category(char) != "Mn"))
+
+
+_SNOWBALL = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+    "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
+    "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian",
+    "nb": "norwegian", "nn": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
+    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+
+
+class _Stems(dict[str, str]):
+    """Stem by word, remembered: a Snowball stemmer in Python costs as much as everything else together."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        known = snowballstemmer.algorithms()
+        # Snowball 3 renamed the Dutch stemmer that ArangoDB's version has
+        name = "dutch_porter" if language == "dutch" and "dutch_porter" in known else language
+        self._stem = snowballstemmer.stemmer(name).stemWord
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _STEMMER_CACHE:
+            self.clear()
+        self[word] = stem = self._stem(word)
+        return stem
+
+
+_STEMS: dict[str, _Stems] = {}
+
+
+def _stems(locale: str) -> _Stems | None:
+    """The stems of a locale's language; None where Snowball has none (such words stay as they are)."""
+    language = _SNOWBALL.get(locale.split("_")[0])
+    if language is None or language not in snowballstemmer.algorithms():
+        return None
+    if language not in _STEMS:
+        _STEMS[language] = _Stems(language)
+    return _STEMS[language]
+
+
+# ------------------------------------------------------------------------------------------------------- types
+
+
+class Identity(Analyzer):
+    type = "identity"
+
+    def stream(self, text: str) -> Iterator[Token]:
+        yield text, 1, 0, len(text)
+
+    def terms(self, text: str) -> list[str]:
+        return [text]
+
+    def positions(self, text: str) -> tuple[list[str], list[int] | None]:
+        return [text], None
+
+
+class Text(Analyzer):
+    """UAX#29 words -> NFC -> case -> accents -> stop words -> Snowball -> edge n-grams."""
+
+    type = "text"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        locale = _locale(given)
+        self._case = _CASE[_choice(given, "case", "lower", _CASES)]
+        self._accent = _flag(given, "accent", False)
+        stemming = _flag(given, "stemming", True)
+        self._stems = _stems(locale) if stemming else None
+        stopwords = _strings(given, "stopwords") if "stopwords" in given else []
+        self._stop = frozenset(stopwords)
+        shown = {
+            "locale": locale,
+            "case": given.get("case", "lower"),
+            "stopwords": sorted(self._stop),
+            "accent": self._accent,
+            "stemming": stemming,
+        }
+        self._edge = self._edge_ngram(given["edgeNgram"]) if "edgeNgram" in given else None
+        if self._edge:
+            shown["edgeNgram"] = dict(given["edgeNgram"])
+        if "stopwordsPath" in given:
+            raise unsupported("analyzer property 'stopwordsPath'")
+        return shown
+
+    @staticmethod
+    def _edge_ngram(given: Any) -> tuple[int, int, bool]:
+        if not isinstance(given, dict):
+            raise _bad("analyzer property 'edgeNgram' must be an object")
+        low = _whole(given, "min") if "min" in given else 0
+        high = _whole(given, "max") if "max" in given else 0
+        if "max" in given and low > high:
+            raise _bad("analyzer property 'edgeNgram': min must not exceed max")
+        return max(low, 1), high or 1 << 30, _flag(given, "preserveOriginal", False)
+
+    def _words(self, text: str) -> list[str]:
+        """Every word normalised, stop words included."""
+        if text.isascii():
+            return words.words(self._case(text))
+        found = [self._case(unicodedata.normalize("NFC", word)) for word in words.words(text)]
+        return found if self._accent else [strip_accents(word) for word in found]
+
+    def terms(self, text: str) -> list[str]:
+        if self._edge:
+            return super().terms(text)
+        found = self._words(text)
+        if self._stop:
+            found = [word for word in found if word not in self._stop]
+        return found if self._stems is None else list(map(self._stems.__getitem__, found))
+
+    def positions(self, text: str) -> tuple[list[str], list[int] | None]:
+        return super().positions(text) if self._edge else (self.terms(text), None)
+
+    def stream(self, text: str) -> Iterator[Token]:
+        for start, end in words.spans(text):
+            word = self._case(unicodedata.normalize("NFC", text[start:end]))
+            if not self._accent:
+                word = strip_accents(word)
+            if word in self._stop:
+                continue
+            term = word if self._stems is None else self._stems[word]
+            if self._edge is None:
+                yield term, 1, start, end
+            else:
+                yield from self._edges(term, start, end)
+
+    def _edges(self, term: str, start: int, end: int) -> Iterator[Token]:
+        assert self._edge is not None
+        low, high, original = self._edge
+        step = 1
+        for size in range(low, min(high, len(term)) + 1):
+            yield term[:size], step, start, start + size
+            step = 0
+        if original and not low <= len(term) <= high:
+            yield term, step, start, end
+
+
+class Norm(Analyzer):
+    type = "norm"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        locale = _locale(given)
+        case = _choice(given, "case", "none", _CASES)
+        self._case = _CASE[case]
+        self._accent = _flag(given, "accent", True)
+        return {"locale": locale, "case": case, "accent": self._accent}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        term = self._case(unicodedata.normalize("NFC", text))
+        yield term if self._accent else strip_accents(term), 1, 0, len(text)
+
+
+class Stem(Analyzer):
+    type = "stem"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        locale = _locale(given)
+        self._stems = _stems(locale)
+        return {"locale": locale}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        yield text if self._stems is None else self._stems[text], 1, 0, len(text)
+
+
+class Delimiter(Analyzer):
+    """Splits at one separator; a field in double quotes keeps separators, two quotes stand for one (as in CSV)."""
+
+    type = "delimiter"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        self._separator = _text(given, "delimiter")
+        return {"delimiter": self._separator}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        if not self._separator:
+            yield from ((char, 1, at, at + 1) for at, char in enumerate(text))
+            return
+        start = 0
+        while True:
+            end = self._field_end(text, start)
+            yield self._unquoted(text[start:end]), 1, start, end
+            if end >= len(text):
+                return
+            start = end + len(self._separator)
+
+    def _field_end(self, text: str, start: int) -> int:
+        quoted = False
+        at = start
+        while at < len(text):
+            if text[at] == '"':
+                quoted = not quoted
+            elif not quoted and text.startswith(self._separator, at):
+                return at
+            at += 1
+        if quoted:  # an unbalanced quote is an ordinary character
+            plain = text.find(self._separator, start)
+            return len(text) if plain < 0 else plain
+        return at
+
+    @staticmethod
+    def _unquoted(field: str) -> str:
+        if len(field) >= 2 and field[0] == field[-1] == '"':
+            return field[1:-1].replace('""', '"')
+        return field
+
+
+class MultiDelimiter(Analyzer):
+    """Splits at any of several separators, the leftmost and then the longest; empty pieces are dropped."""
+
+    type = "multi_delimiter"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        name = "delimiters" if "delimiters" in given else "delimiter"
+        separators = _strings(given, name)
+        if not separators or not all(separators):
+            raise _bad("analyzer property 'delimiters' must be a non-empty array of non-empty strings")
+        self._split = re.compile("|".join(re.escape(text) for text in sorted(separators, key=len, reverse=True)))
+        return {"delimiters": separators}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        start = 0
+        for match in self._split.finditer(text):
+            if match.start() > start:
+                yield text[start : match.start()], 1, start, match.start()
+            start = match.end()
+        if start < len(text):
+            yield text[start:], 1, start, len(text)
+
+
+class Ngram(Analyzer):
+    """Every run of min..max bytes (streamType binary) or code points (utf8), with markers at the ends."""
+
+    type = "ngram"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        self._min, self._max = max(_whole(given, "min"), 1), _whole(given, "max")
+        if self._max < self._min:
+            raise _bad("analyzer property 'min' must not exceed 'max'")
+        if not isinstance(given.get("preserveOriginal"), bool):
+            raise _bad("analyzer property 'preserveOriginal' must be a boolean")
+        self._original = given["preserveOriginal"]
+        self._start = _text(given, "startMarker", "")
+        self._end = _text(given, "endMarker", "")
+        self._utf8 = _choice(given, "streamType", "binary", ("binary", "utf8")) == "utf8"
+        return {
+            "min": self._min,
+            "max": self._max,
+            "preserveOriginal": self._original,
+            "streamType": "utf8" if self._utf8 else "binary",
+            "startMarker": self._start,
+            "endMarker": self._end,
+        }
+
+    def stream(self, text: str) -> Iterator[Token]:
+        """Binary grams of a non-ASCII text may cut a character: they stay comparable, not readable."""
+        units = text if self._utf8 or text.isascii() else text.encode("utf-8", "surrogatepass").decode("latin-1")
+        total = len(units)
+        for start in range(total):
+            step = 1
+            for size in range(self._min, min(self._max, total - start) + 1):
+                gram = units[start : start + size]
+                for term in self._marked(gram, start == 0, start + size == total, size == total):
+                    yield term, step, start, start + size
+                    step = 0
+            if start == 0 and self._original and not self._min <= total <= self._max:
+                for term in self._marked(units, True, True, True):
+                    yield term, step, 0, total
+                    step = 0
+
+    def _marked(self, gram: str, first: bool, last: bool, whole: bool) -> Iterator[str]:
+        if whole and self._original and (self._start or self._end):
+            if self._start:
+                yield self._start + gram
+            if self._end:
+                yield gram + self._end
+        elif first and self._start:
+            yield self._start + gram
+        elif last and self._end:
+            yield gram + self._end
+        else:
+            yield gram
+
+
+class Segmentation(Analyzer):
+    type = "segmentation"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        self._break = _choice(given, "break", "alpha", ("all", "alpha", "graphic"))
+        case = _choice(given, "case", "lower", _CASES)
+        self._case = _CASE[case]
+        return {"case": case, "break": self._break}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        for start, end, is_word in words.segments(text):
+            piece = text[start:end]
+            if is_word or self._break == "all" or (self._break == "graphic" and not piece.isspace()):
+                yield self._case(piece), 1, start, end
+
+
+class Stopwords(Analyzer):
+    type = "stopwords"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        stopwords = _strings(given, "stopwords")
+        hexadecimal = _flag(given, "hex", False)
+        try:
+            plain = [bytes.fromhex(word).decode() for word in stopwords] if hexadecimal else stopwords
+        except ValueError as error:
+            raise _bad("analyzer property 'stopwords' has a value that is not hex-encoded") from error
+        self._stop = frozenset(plain)
+        return {"stopwords": stopwords, "hex": hexadecimal}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        if text not in self._stop:
+            yield text, 1, 0, len(text)
+
+
+class Pipeline(Analyzer):
+    """Analyzers one after the other: each gets every term of the one before."""
+
+    type = "pipeline"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        steps = given.get("pipeline")
+        if not isinstance(steps, list) or not steps:
+            raise _bad("analyzer property 'pipeline' must be a non-empty array")
+        self._steps: list[Analyzer] = []
+        for step in steps:
+            if not isinstance(step, dict):
+                raise _bad("analyzer property 'pipeline' must hold objects")
+            self._steps.append(make(step.get("type"), step.get("properties") or {}, ()))
+        return {"pipeline": [{"type": step.type, "properties": step.properties} for step in self._steps]}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        yield from self._through(text, 0)
+
+    def _through(self, text: str, depth: int) -> Iterator[Token]:
+        last = depth == len(self._steps) - 1
+        pending = 0
+        for term, step, start, end in self._steps[depth].stream(text):
+            pending += step
+            if last:
+                yield term, pending, start, end
+                pending = 0
+                continue
+            for inner, inner_step, low, high in self._through(term, depth + 1):
+                # the first inner term takes the outer step, later ones follow it
+                advance = inner_step - 1 + pending if pending else inner_step
+                pending = 0
+                same = len(term) == end - start
+                yield inner, advance, start + low if same else start, start + high if same else end
+
+
+_TYPES: dict[str, type[Analyzer]] = {
+    cls.type: cls
+    for cls in (Identity, Text, Norm, Stem, Delimiter, MultiDelimiter, Ngram, Segmentation, Stopwords, Pipeline)
+}
+_REFUSED = frozenset(
+    "collation wildcard aql minhash classification nearest_neighbors geojson geopoint geo_s2".split()
+)
+
+
+# ------------------------------------------------------------------------------------------------------ making
+
+
+def check_features(features: Any) -> tuple[str, ...]:
+    """Features in the server's order; error 10 for an unknown one or one that lacks what it rests on."""
+    if features is None:
+        return ()
+    if not isinstance(features, list) or not all(isinstance(item, str) for item in features):
+        raise _bad("analyzer features must be an array of strings")
+    for feature in features:
+        if feature not in FEATURES:
+            raise _bad(f"unknown analyzer feature '{feature}'")
+    if "position" in features and "frequency" not in features:
+        raise _bad("missing feature 'frequency' required when 'position' feature is specified")
+    if "offset" in features and "position" not in features:
+        raise _bad("missing feature 'position' required when 'offset' feature is specified")
+    return tuple(feature for feature in FEATURES if feature in features)
+
+
+def make(kind: Any, properties: dict[str, Any] | None, features: Any) -> Analyzer:
+    """An analyzer of a type; error 10 for bad properties, 9 for a type this engine does not have."""
+    if kind in _REFUSED:
+        raise unsupported(f"analyzer type '{kind}'")
+    if not isinstance(kind, str) or kind not in _TYPES:
+        raise _bad(f"unknown analyzer type '{kind}'")
+    if properties is not None and not isinstance(properties, dict):
+        raise _bad("analyzer properties must be an object")
+    return _TYPES[kind](properties or {}, check_features(list(features) if isinstance(features, tuple) else features))
+
+
+def normalise_analyzer(name: Any, kind: Any, properties: Any, features: Any) -> dict[str, Any]:
+    """{"type", "properties", "features"} of a new analyzer, checked; `name` without the database."""
+    if not isinstance(name, str) or not _NAME.match(name) or len(name.encode()) > 254:
+        raise _bad(f"invalid characters in analyzer name '{name}'")
+    return make(kind, properties, features).definition()
+
+
+def make_analyzer(definition: dict[str, Any]) -> Analyzer:
+    """The analyzer of a stored definition."""
+    return make(definition["type"], definition["properties"], list(definition["features"]))
+
+
+def _built_in() -> dict[str, Analyzer]:
+    found: dict[str, Analyzer] = {"identity": Identity({}, ("frequency", "norm"))}
+    for language in ("de", "en", "es", "fi", "fr", "it", "nl", "no", "pt", "ru", "sv", "zh"):
+        given = {"locale": language, "stopwords": [], "stemming": language != "zh"}
+        found[f"text_{language}"] = Text(given, ("frequency", "position", "norm"))
+    return found
+
+
+BUILTIN: dict[str, Analyzer] = _built_in()
+BUILTIN_ANALYZERS: dict[str, dict[str, Any]] = {name: analyzer.definition() for name, analyzer in BUILTIN.items()}
+
+
+def tokens(value: Value, analyzer: Analyzer) -> Value:
+    """TOKENS: the terms of a string; an array gives an array of the same shape."""
+    if isinstance(value, str):
+        return analyzer.terms(value)
+    if isinstance(value, list):
+        return [tokens(item, analyzer) for item in value]
+    raise unsupported("TOKENS() of a value that is neither a string nor an array")

@@ -1,0 +1,137 @@
+"""What a document brings to an index: the values of its fields, analysed.
+
+A link of an arangosearch view says by nested objects which attributes are indexed and with which analyzers ("arangosearch
+Views", link properties); an inverted index lists paths ("Inverted index"). Both end in a payload as segments.py reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from .analyzers import Analyzer
+from .segments import BOOL, NULL, NUMBER, TEXT, Payload, text_parts
+
+Lookup: TypeAlias = Callable[[str], Analyzer]
+
+
+@dataclass(slots=True)
+class FieldRule:
+    """How the value at one place is indexed: analyzers for strings, rules for attributes below, or all of them."""
+
+    analyzers: tuple[str, ...] = ("identity",)
+    fields: dict[str, FieldRule] = field(default_factory=dict)
+    include_all: bool = False
+    stored: bool = False  # EXISTS sees it
+    positions: bool = False  # array elements are told apart: "a[0]"
+    arrays: bool = True  # array elements are alternative values
+
+
+class Collector:
+    """Gathers one document's payload."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self.payload: Payload = {}
+
+    def walk(self, value: Any, path: str, rule: FieldRule) -> None:
+        """Index a value and what is below it by a rule."""
+        if isinstance(value, str):
+            for name in rule.analyzers:
+                self._text(path, name, value)
+        elif value is None:
+            self.payload[path + NULL] = [0]
+        elif isinstance(value, bool):
+            self.payload.setdefault(path + BOOL, []).append(float(value))
+        elif isinstance(value, int | float):
+            self.payload.setdefault(path + NUMBER, []).append(float(value))
+        elif isinstance(value, list):
+            if rule.arrays:
+                for at, item in enumerate(value):
+                    self.walk(item, f"{path}[{at}]" if rule.positions else path, rule)
+        else:
+            self.attributes(value, path, rule)
+
+    def attributes(self, value: dict[str, Any], path: str, rule: FieldRule) -> None:
+        """Index the attributes of an object."""
+        if not rule.include_all:
+            for name, below in rule.fields.items():
+                if name in value:
+                    self.walk(value[name], f"{path}.{name}" if path else name, below)
+            return
+        for name, item in value.items():
+            self.walk(item, f"{path}.{name}" if path else name, rule.fields.get(name, rule))
+
+    def _text(self, path: str, name: str, value: str) -> None:
+        analyzer = self._lookup(name)
+        key = path + TEXT + name
+        if "offset" in analyzer.features:
+            found = analyzer.offsets(value)
+            terms, positions = [entry[0] for entry in found], [entry[1] for entry in found]
+            offsets = [place for entry in found for place in entry[2:]]
+            self._extend(key, terms, positions, offsets)
+            return
+        terms, placed = analyzer.positions(value) if "position" in analyzer.features else (analyzer.terms(value), None)
+        if placed is None and key not in self.payload:
+            self.payload[key] = terms
+        else:
+            self._extend(key, terms, placed, None)
+
+    def _extend(self, key: str, terms: list[str], positions: list[int] | None, offsets: list[int] | None) -> None:
+        """Add another value of the same field: its tokens follow those that are there."""
+        known = self.payload.get(key)
+        if known is None:
+            self.payload[key] = {"t": terms, "p": positions, "o": offsets}
+            return
+        old_terms, old_positions, old_offsets = text_parts(known)
+        if old_positions is None and positions is None:
+            self.payload[key] = old_terms + terms
+            return
+        before = list(range(len(old_terms))) if old_positions is None else old_positions
+        after = range(len(terms)) if positions is None else positions
+        shift = before[-1] + 1 if before else 0
+        self.payload[key] = {
+            "t": old_terms + terms,
+            "p": before + [place + shift for place in after],
+            "o": None if offsets is None else (old_offsets or []) + offsets,
+        }
+
+
+# -------------------------------------------------------------------------------------------- inverted indexes
+
+
+@dataclass(frozen=True, slots=True)
+class PathRule:
+    """One field of an inverted index: names, with True where a step goes through the elements of an array."""
+
+    steps: tuple[tuple[str, bool], ...]
+    rule: FieldRule
+
+    @property
+    def path(self) -> str:
+        return ".".join(name for name, _ in self.steps)
+
+    def collect(self, document: dict[str, Any], collector: Collector) -> None:
+        self._descend(document, 0, collector)
+
+    def _descend(self, value: Any, depth: int, collector: Collector) -> None:
+        if depth == len(self.steps):
+            collector.walk(value, self.path, self.rule)
+            return
+        name, expand = self.steps[depth]
+        if not isinstance(value, dict) or name not in value:
+            return
+        inner = value[name]
+        if not expand:
+            self._descend(inner, depth + 1, collector)
+        elif isinstance(inner, list):
+            for item in inner:
+                self._descend(item, depth + 1, collector)
+        elif self.rule.arrays:
+            self._descend(inner, depth + 1, collector)
+
+
+def path_steps(path: str) -> tuple[tuple[str, bool], ...]:
+    """ "a.b[*].c" -> (("a", False), ("b", True), ("c", False))."""
+    return tuple((name.removesuffix("[*]"), name.endswith("[*]")) for name in path.split("."))

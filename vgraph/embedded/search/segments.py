@@ -1,0 +1,339 @@
+"""Sealed segments of a search index: immutable columns built from the log, merged as they grow in number.
+
+A segment covers a range of the log's sequence numbers. Its documents have ordinals 0, 1, … in log order; `rows` gives
+their row ids, `removed` the row ids that the range removed and did not write again. A later segment's rows and removals
+supersede those of earlier ones. Every field is a block:
+
+* `TextBlock`: sorted terms; for every term ordinals, frequencies and (when the analyzer keeps them) positions and byte
+  offsets; for every document with the field its number of tokens;
+* `ValueBlock`: numbers (and booleans, nulls) sorted by value, with ordinals.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Any, TypeAlias
+
+import numpy as np
+import orjson
+
+from .arrays import NO_INTS, Array, Ints, narrow, pack, ranges, unpack
+
+Load: TypeAlias = Callable[[], Array]
+
+TEXT = "\x01"  # field name: path + TEXT + analyzer; the others end with the mark
+NUMBER = "\x02"
+BOOL = "\x03"
+NULL = "\x04"
+
+# what a document brings to a text field: its terms, or terms with positions and (start, end) byte offsets
+TextPayload: TypeAlias = "list[str] | dict[str, list[Any]]"
+Payload: TypeAlias = dict[str, Any]
+
+
+@dataclass(slots=True)
+class TextBlock:
+    words: bytes  # the terms' UTF-8 in byte order, one after the other
+    word_ends: Array  # n + 1 boundaries in `words`
+    starts: Array  # n + 1 boundaries in `ords` and `tfs`
+    ords: Array
+    tfs: Array
+    heads: Array  # n + 1 boundaries in `positions`
+    doc_ords: Array
+    doc_lens: Array
+    positions: Array | Load | None = None
+    offsets: Array | Load | None = None  # two values for each position
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def term(self, at: int) -> bytes:
+        return self.words[self.word_ends[at] : self.word_ends[at + 1]]
+
+    def lower_bound(self, term: bytes) -> int:
+        """Index of the first term >= `term` in byte order."""
+        low, high = 0, len(self)
+        words, ends = self.words, self.word_ends
+        while low < high:
+            middle = (low + high) >> 1
+            if words[ends[middle] : ends[middle + 1]] < term:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def find(self, term: bytes) -> int:
+        """Index of a term, -1 when absent."""
+        at = self.lower_bound(term)
+        return at if at < len(self) and self.term(at) == term else -1
+
+    def positions_of(self, at: int) -> Array | None:
+        if callable(self.positions):
+            self.positions = self.positions()
+        return None if self.positions is None else self.positions[self.heads[at] : self.heads[at + 1]]
+
+    def offsets_of(self, at: int) -> Array | None:
+        if callable(self.offsets):
+            self.offsets = self.offsets()
+        return None if self.offsets is None else self.offsets[2 * self.heads[at] : 2 * self.heads[at + 1]]
+
+    def terms(self, low: int = 0, high: int | None = None) -> list[bytes]:
+        ends = self.word_ends[low : (len(self) if high is None else high) + 1].tolist()
+        return [self.words[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+
+
+@dataclass(slots=True)
+class ValueBlock:
+    values: Array  # float64, ascending
+    ords: Array
+
+
+Block: TypeAlias = TextBlock | ValueBlock
+
+
+@dataclass(slots=True)
+class Segment:
+    low: int
+    high: int
+    rows: Ints
+    removed: Ints
+    blocks: dict[str, Block] = field(default_factory=dict)
+
+
+# -------------------------------------------------------------------------------------------------- building
+
+
+def text_parts(value: TextPayload) -> tuple[list[str], list[int] | None, list[int] | None]:
+    """Terms, positions (None = 0, 1, 2, …) and flat byte offsets of a payload."""
+    if isinstance(value, list):
+        return value, None, None
+    return value["t"], value.get("p"), value.get("o")
+
+
+def build(entries: Iterable[tuple[int, int, bytes | None]], keep_positions: Callable[[str], bool]) -> Segment:
+    """A segment of log entries (sequence number, row id, payload or None for a removal) in order."""
+    last: dict[int, bytes | None] = {}
+    low = high = 0
+    for seq, row, payload in entries:
+        last.pop(row, None)
+        last[row] = payload
+        low, high = low or seq, seq
+    rows = [row for row, payload in last.items() if payload is not None]
+    removed = [row for row, payload in last.items() if payload is None]
+    fields: dict[str, tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
+    for ordinal, payload in enumerate(payload for payload in last.values() if payload is not None):
+        for name, value in orjson.loads(payload).items():
+            ords, values = fields[name]
+            ords.append(ordinal)
+            values.append(value)
+    blocks = {
+        name: _text_block(ords, values, keep_positions(name)) if TEXT in name else _value_block(ords, values)
+        for name, (ords, values) in fields.items()
+    }
+    return Segment(low, high, np.array(rows, np.int64), np.array(removed, np.int64), blocks)
+
+
+def _value_block(ords: list[int], values: list[list[float]]) -> ValueBlock:
+    lengths = np.fromiter(map(len, values), np.int64, len(values))
+    flat = np.fromiter(chain.from_iterable(values), np.float64, int(lengths.sum()))
+    repeated = np.repeat(np.array(ords, np.uint32), lengths)
+    order = np.argsort(flat, kind="stable")
+    return ValueBlock(flat[order], repeated[order])
+
+
+def _text_block(ords: list[int], values: Sequence[TextPayload], keep_positions: bool) -> TextBlock:
+    ids: defaultdict[str, int] = defaultdict(count().__next__)
+    parts = [text_parts(value) for value in values]
+    lengths = np.fromiter((len(terms) for terms, _, _ in parts), np.int64, len(parts))
+    total = int(lengths.sum())
+    tokens = np.fromiter(map(ids.__getitem__, chain.from_iterable(terms for terms, _, _ in parts)), np.int64, total)
+    encoded = [term.encode("utf-8", "surrogatepass") for term in ids]
+    by_bytes = sorted(range(len(encoded)), key=encoded.__getitem__)
+    rank = np.empty(len(encoded), np.int64)
+    rank[by_bytes] = np.arange(len(encoded))
+    keys = rank[tokens]
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    documents = np.repeat(np.array(ords, np.uint32), lengths)[order]
+    fresh = np.ones(total, np.bool_)
+    fresh[1:] = (keys[1:] != keys[:-1]) | (documents[1:] != documents[:-1])
+    firsts = np.flatnonzero(fresh)
+    tfs = np.diff(np.append(firsts, total))
+    words = [encoded[at] for at in by_bytes]
+    bounds = np.arange(len(words) + 1)
+    present = lengths > 0
+    block = TextBlock(
+        words=b"".join(words),
+        word_ends=np.concatenate(([0], np.cumsum([len(word) for word in words], dtype=np.uint32))).astype(np.uint32),
+        starts=np.searchsorted(keys[firsts], bounds).astype(np.uint32),
+        ords=documents[firsts],
+        tfs=narrow(tfs),
+        heads=np.searchsorted(keys, bounds).astype(np.uint32),
+        doc_ords=np.array(ords, np.uint32)[present],
+        doc_lens=narrow(lengths[present]),
+    )
+    if keep_positions:
+        default = ranges(np.zeros(len(lengths), np.int64), lengths)
+        if any(given is not None for _, given, _ in parts):
+            for at, start, size in zip(range(len(parts)), np.cumsum(lengths) - lengths, lengths, strict=True):
+                given = parts[at][1]
+                if given is not None:
+                    default[start : start + size] = given
+        block.positions = narrow(default[order])
+        if any(offsets is not None for _, _, offsets in parts):
+            flat = np.fromiter(
+                chain.from_iterable(offsets or [0] * (2 * len(terms)) for terms, _, offsets in parts),
+                np.uint32,
+                2 * total,
+            )
+            block.offsets = flat.reshape(-1, 2)[order].ravel()
+    return block
+
+
+# --------------------------------------------------------------------------------------------------- merging
+
+
+def merge(segments: Sequence[Segment], *, first: bool) -> Segment:
+    """One segment for several consecutive ones; superseded documents are dropped.
+
+    `first`: nothing older remains, so that removals need not be remembered.
+    """
+    dead_after: set[int] = set()
+    alive: list[Array] = []
+    removed: set[int] = set()
+    for segment in reversed(segments):
+        rows = segment.rows.tolist()
+        alive.append(np.fromiter((row not in dead_after for row in rows), np.bool_, len(rows)))
+        removed.update(row for row in segment.removed.tolist() if row not in dead_after)
+        dead_after.update(rows)
+        dead_after.update(segment.removed.tolist())
+    alive.reverse()
+    renumbered = []
+    base = 0
+    for mask in alive:
+        new = np.cumsum(mask) - 1 + base
+        new[~mask] = -1
+        renumbered.append(new.astype(np.int64))
+        base += int(mask.sum())
+    blocks: dict[str, Block] = {}
+    for name in sorted({name for segment in segments for name in segment.blocks}):
+        found = [(s.blocks[name], new) for s, new in zip(segments, renumbered, strict=True) if name in s.blocks]
+        blocks[name] = (
+            _merge_text([(block, new) for block, new in found if isinstance(block, TextBlock)])
+            if TEXT in name
+            else _merge_values([(block, new) for block, new in found if isinstance(block, ValueBlock)])
+        )
+    return Segment(
+        segments[0].low,
+        segments[-1].high,
+        np.concatenate([s.rows[mask] for s, mask in zip(segments, alive, strict=True)]),
+        NO_INTS if first else np.array(sorted(removed), np.int64),
+        blocks,
+    )
+
+
+def _merge_values(blocks: list[tuple[ValueBlock, Array]]) -> ValueBlock:
+    values = np.concatenate([block.values for block, _ in blocks])
+    ords = np.concatenate([new[block.ords] for block, new in blocks])
+    values, ords = values[ords >= 0], ords[ords >= 0]
+    order = np.argsort(values, kind="stable")
+    return ValueBlock(values[order], ords[order].astype(np.uint32))
+
+
+def _merge_text(blocks: list[tuple[TextBlock, Array]]) -> TextBlock:
+    every = [block.terms() for block, _ in blocks]
+    words = sorted(set(chain.from_iterable(every)))
+    number = {word: at for at, word in enumerate(words)}
+    keys, ords, tfs = [], [], []
+    for (block, new), terms in zip(blocks, every, strict=True):
+        mine = np.fromiter(map(number.__getitem__, terms), np.int64, len(terms))
+        keys.append(np.repeat(mine, np.diff(block.starts.astype(np.int64))))
+        ords.append(new[block.ords])
+        tfs.append(block.tfs.astype(np.uint32))
+    key, ordinal, frequency = np.concatenate(keys), np.concatenate(ords), np.concatenate(tfs)
+    where = np.cumsum(frequency) - frequency  # of a posting's positions in the concatenation
+    order = np.argsort(key, kind="stable")
+    order = order[ordinal[order] >= 0]
+    key, ordinal, frequency, where = key[order], ordinal[order], frequency[order], where[order]
+    starts = np.searchsorted(key, np.arange(len(words) + 1))
+    used = np.flatnonzero(np.diff(starts))  # terms that only superseded documents had go
+    words = [words[at] for at in used.tolist()]
+    starts = np.append(starts[used], len(key))
+    heads = np.append(0, np.cumsum(frequency, dtype=np.uint64))[starts]
+    doc_ords = np.concatenate([new[block.doc_ords] for block, new in blocks])
+    doc_lens = np.concatenate([block.doc_lens.astype(np.uint32) for block, _ in blocks])[doc_ords >= 0]
+    merged = TextBlock(
+        words=b"".join(words),
+        word_ends=np.concatenate(([0], np.cumsum([len(word) for word in words], dtype=np.uint64))).astype(np.uint32),
+        starts=starts.astype(np.uint32),
+        ords=ordinal.astype(np.uint32),
+        tfs=narrow(frequency),
+        heads=heads.astype(np.uint32),
+        doc_ords=doc_ords[doc_ords >= 0].astype(np.uint32),
+        doc_lens=narrow(doc_lens),
+    )
+    if all(block.positions is not None for block, _ in blocks):
+        picks = ranges(where, frequency)
+        merged.positions = narrow(np.concatenate([_all(block.positions) for block, _ in blocks])[picks])
+        if all(block.offsets is not None for block, _ in blocks):
+            pairs = np.concatenate([_all(block.offsets) for block, _ in blocks]).reshape(-1, 2)
+            merged.offsets = pairs[picks].ravel()
+    return merged
+
+
+def _all(values: Array | Load | None) -> Array:
+    found = values() if callable(values) else values
+    assert found is not None
+    return found
+
+
+# ------------------------------------------------------------------------------------------- to and from bytes
+
+
+def encode(segment: Segment) -> dict[str, bytes]:
+    """The segment as named blobs."""
+    blobs = {"rows": pack(segment.rows), "removed": pack(segment.removed)}
+    names = list(segment.blocks)
+    blobs["fields"] = orjson.dumps(names)
+    for at, name in enumerate(names):
+        block = segment.blocks[name]
+        if isinstance(block, ValueBlock):
+            blobs[f"{at}.values"] = pack(block.values)
+            blobs[f"{at}.ords"] = pack(block.ords)
+            continue
+        blobs[f"{at}.words"] = block.words
+        for part in ("word_ends", "starts", "ords", "tfs", "heads", "doc_ords", "doc_lens"):
+            blobs[f"{at}.{part}"] = pack(getattr(block, part))
+        if block.positions is not None:
+            blobs[f"{at}.positions"] = pack(_all(block.positions))
+        if block.offsets is not None:
+            blobs[f"{at}.offsets"] = pack(_all(block.offsets))
+    return blobs
+
+
+def decode(low: int, high: int, blobs: dict[str, bytes], lazy: Callable[[str], Load | None]) -> Segment:
+    """What `encode` made. Positions and offsets are fetched through `lazy(name)` when first needed."""
+    segment = Segment(low, high, unpack(blobs["rows"]), unpack(blobs["removed"]))
+    for at, name in enumerate(orjson.loads(blobs["fields"])):
+        if TEXT not in name:
+            segment.blocks[name] = ValueBlock(unpack(blobs[f"{at}.values"]), unpack(blobs[f"{at}.ords"]))
+            continue
+        arrays = {
+            part: unpack(blobs[f"{at}.{part}"])
+            for part in ("word_ends", "starts", "ords", "tfs", "heads", "doc_ords", "doc_lens")
+        }
+        segment.blocks[name] = TextBlock(
+            words=blobs[f"{at}.words"],
+            positions=lazy(f"{at}.positions"),
+            offsets=lazy(f"{at}.offsets"),
+            **arrays,
+        )
+    return segment
+
+
+def lazy_names(name: str) -> bool:
+    """Whether a blob is one that `decode` leaves for later."""
+    return name.endswith((".positions", ".offsets"))

@@ -1,0 +1,413 @@
+"""Views and the indexes behind them.
+
+An arangosearch view has one `ViewLink` per collection, a search-alias view refers to `InvertedIndex`es; both keep their
+postings with the documents, in the same transaction. A search sees everything that is committed, which is more than a
+server promises (its views lag by `commitIntervalMsec` unless waitForSync is asked for), and nothing that its own
+transaction has written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection as Container, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.indexes import Index
+
+from .analyzers import BUILTIN, Analyzer
+from .arrays import NO_INTS, Array, Ints
+from .conditions import Condition
+from .definitions import inverted_rules, link_rule, normalise_inverted
+from .evaluate import Evaluator, Member, Statistics
+from .fields import Collector, FieldRule
+from .offsets import matched_offsets
+from .postings import Postings, PostingsStore, StaleSnapshotError
+from .scoring import Scorer
+from .segments import TEXT, Payload
+
+if TYPE_CHECKING:
+    from vgraph.embedded.documents import Collection
+    from vgraph.embedded.engine import Transaction
+
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """Only the `k` best rows by one of the scorers."""
+
+    scorer: int
+    k: int
+    descending: bool = True
+
+
+class SearchResult:
+    """Rows that match, with one array of scores for each scorer.
+
+    `collections` are names, `source` says for each row which of them, `rowids` which document of it.
+    """
+
+    def __init__(self, collections: list[str], source: Array, rowids: Ints, scores: list[Array]) -> None:
+        self.collections = collections
+        self.source = source
+        self.rowids = rowids
+        self.scores = scores
+        self.find_offsets: Callable[[int, Sequence[str], Sequence[int] | int], list[JSON]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rowids)
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        for source, row in zip(self.source.tolist(), self.rowids.tolist(), strict=True):
+            yield self.collections[source], row
+
+    def offsets(self, row: int, paths: Sequence[str], limits: Sequence[int] | int = 10) -> list[JSON]:
+        """OFFSET_INFO of a row: [{"name": path as array, "offsets": [[first byte, length], …]}]."""
+        if self.find_offsets is None:
+            raise ArangoError(10, "OFFSET_INFO() needs a search that was asked for offsets")
+        return self.find_offsets(row, paths, limits)
+
+
+class SearchIndex(Index):
+    """What links and inverted indexes share."""
+
+    def __init__(self, index_id: int, collection_id: int, spec: JSON) -> None:
+        super().__init__(index_id, collection_id, spec)
+        self._analyzers: dict[str, Analyzer] = {}
+        self.store = PostingsStore(index_id, self._keeps_positions)
+
+    def _keeps_positions(self, field: str) -> bool:
+        return "position" in self._analyzers[field.split(TEXT)[1]].features
+
+    def analyzer_names(self) -> set[str]:
+        raise NotImplementedError
+
+    def collect(self, document: JSON, collector: Collector) -> None:
+        raise NotImplementedError
+
+    def resolve(self, path: str, asked: str) -> str:
+        """The analyzer under which a path is indexed, where a query asks for another."""
+        raise NotImplementedError
+
+    def existing(self, path: str) -> bool:
+        """Whether EXISTS can see a path."""
+        raise NotImplementedError
+
+    def analyzers(self, txn: Transaction) -> dict[str, Analyzer]:
+        """The analyzers used, by name; error 10 when one does not exist (any more)."""
+        if not self._analyzers:
+            self._analyzers = {name: find_analyzer(txn, name) for name in self.analyzer_names()}
+        return self._analyzers
+
+    def _payload(self, txn: Transaction, document: JSON) -> Payload:
+        collector = Collector(self.analyzers(txn).__getitem__)
+        self.collect(document, collector)
+        return collector.payload
+
+    # ------------------------------------------------------------------------------------------ index hooks
+
+    def create(self, txn: Transaction) -> None:
+        self.analyzers(txn)
+        self.store.create(txn)
+
+    def drop(self, txn: Transaction) -> None:
+        self.store.drop(txn)
+
+    def truncate(self, txn: Transaction) -> None:
+        self.store.truncate(txn)
+
+    def build(self, txn: Transaction, collection: Collection) -> None:
+        projection = self.attributes
+        found = ((row, self._payload(txn, document)) for row, document in collection.scan(projection))
+        self.store.build(txn, ((row, payload) for row, payload in found if payload))
+
+    def insert(self, txn: Transaction, rowid: int, doc: JSON) -> None:
+        payload = self._payload(txn, doc)
+        if payload:
+            self.store.put(txn, rowid, payload)
+
+    def remove(self, txn: Transaction, rowid: int, doc: JSON) -> None:
+        self.analyzers(txn)
+        self.store.put(txn, rowid, None)
+
+    def update(self, txn: Transaction, rowid: int, old: JSON, new: JSON) -> None:
+        payload = self._payload(txn, new)
+        if payload != self._payload(txn, old):
+            self.store.put(txn, rowid, payload or None)
+
+    def selectivity(self, txn: Transaction) -> float:
+        return 1.0
+
+    # -------------------------------------------------------------------------------------------- searching
+
+    def search(
+        self, txn: Transaction, condition: Condition, scorers: Sequence[Scorer] = (), top: Top | None = None
+    ) -> SearchResult:
+        """Search this index alone (FILTER with a forced index hint)."""
+        collection = txn.collection_by_id(self.collection_id)  # type: ignore[attr-defined]
+        return _search(txn, [(collection, self)], condition, scorers, top, offsets=False)
+
+    def member(self, txn: Transaction, collection: Collection, postings: Postings) -> Member:
+        known = dict(self.analyzers(txn))
+        return Member(
+            postings, self.resolve, known.get, self.existing, lambda rows: collection.fetch(rows.tolist())
+        )
+
+
+def find_analyzer(txn: Transaction, name: str) -> Analyzer:
+    """A built-in or stored analyzer."""
+    found = BUILTIN.get(name) or txn.analyzer(name)
+    if found is None:
+        raise ArangoError(10, f"analyzer '{name}' not found")
+    assert isinstance(found, Analyzer)
+    return found
+
+
+class ViewLink(SearchIndex):
+    """The link of an arangosearch view to one collection: a hidden index on it."""
+
+    type = "arangosearch"
+
+    def __init__(self, index_id: int, collection_id: int, spec: JSON) -> None:
+        super().__init__(index_id, collection_id, spec)
+        self.view_id = spec["view"]
+        self.rule = link_rule(spec["link"])
+
+    @classmethod
+    def normalise(cls, definition: JSON) -> JSON:
+        return definition
+
+    @property
+    def attributes(self) -> frozenset[str] | None:
+        return None if self.rule.include_all else frozenset(self.rule.fields)
+
+    def definition(self) -> JSON:
+        return {**self.spec["link"], "id": str(self.id), "type": self.type, "view": str(self.view_id)}
+
+    def analyzer_names(self) -> set[str]:
+        return _rule_analyzers(self.rule)
+
+    def collect(self, document: JSON, collector: Collector) -> None:
+        collector.attributes(document, "", self.rule)
+
+    def resolve(self, path: str, asked: str) -> str:
+        return asked
+
+    def existing(self, path: str) -> bool:
+        rule = self.rule
+        for name in path.split("."):
+            below = rule.fields.get(name.partition("[")[0])
+            if below is None:
+                return rule.stored and rule.include_all
+            rule = below
+        return rule.stored
+
+
+def _rule_analyzers(rule: FieldRule) -> set[str]:
+    found = set(rule.analyzers)
+    for below in rule.fields.values():
+        found |= _rule_analyzers(below)
+    return found
+
+
+class InvertedIndex(SearchIndex):
+    """An inverted index: paths with one analyzer each."""
+
+    type = "inverted"
+
+    def __init__(self, index_id: int, collection_id: int, spec: JSON) -> None:
+        super().__init__(index_id, collection_id, spec)
+        self.rules, self.rest = inverted_rules(spec)
+        self._by_path = {rule.path: rule.rule for rule in self.rules}
+
+    @classmethod
+    def normalise(cls, definition: JSON) -> JSON:
+        return normalise_inverted(definition)
+
+    @property
+    def attributes(self) -> frozenset[str] | None:
+        return None if self.rest else frozenset(rule.steps[0][0] for rule in self.rules)
+
+    def definition(self) -> JSON:
+        return {"id": str(self.id), **self.spec}
+
+    def analyzer_names(self) -> set[str]:
+        return {self.spec["analyzer"], *(rule.rule.analyzers[0] for rule in self.rules)}
+
+    def collect(self, document: JSON, collector: Collector) -> None:
+        for rule in self.rules:
+            rule.collect(document, collector)
+        if self.rest:
+            listed = {rule.steps[0][0] for rule in self.rules}
+            others = {name: value for name, value in document.items() if name not in listed}
+            collector.attributes(others, "", self.rest)
+
+    def resolve(self, path: str, asked: str) -> str:
+        while path:
+            rule = self._by_path.get(path)
+            if rule is not None:
+                return rule.analyzers[0]
+            path = path.rpartition(".")[0]
+        default: str = self.spec["analyzer"]
+        return default
+
+    def existing(self, path: str) -> bool:
+        return True
+
+
+class View:
+    """A view as the catalog knows it."""
+
+    def __init__(self, view_id: int, database: str, name: str, type: str, properties: JSON) -> None:  # noqa: A002
+        self.id = view_id
+        self.database = database
+        self.name = name
+        self.type = type
+        self.properties = properties
+
+    def members(self, txn: Transaction, collections: Container[str] | None = None) -> list[tuple[Collection, SearchIndex]]:
+        """Collections of the view (only those named, when given) with the index that serves each."""
+        if self.type == "search-alias":
+            wanted = [(entry["collection"], entry["index"]) for entry in self.properties["indexes"]]
+        else:
+            wanted = [(name, None) for name in self.properties["links"]]
+        found: list[tuple[Collection, SearchIndex]] = []
+        for name, index_name in wanted:
+            if collections is not None and name not in collections:
+                continue
+            collection = txn.collection(name)
+            for index in collection.indexes:
+                if not isinstance(index, SearchIndex):
+                    continue
+                mine = index.view_id == self.id if isinstance(index, ViewLink) else index.name == index_name
+                if mine:
+                    found.append((collection, index))
+        return found
+
+    def search(
+        self,
+        txn: Transaction,
+        condition: Condition,
+        *,
+        scorers: Sequence[Scorer] = (),
+        top: Top | None = None,
+        collections: Container[str] | None = None,
+        offsets: bool = False,
+    ) -> SearchResult:
+        """Documents that match, in index order, or the best of them. Rows deleted since `txn` began are not found."""
+        return _search(txn, self.members(txn, collections), condition, scorers, top, offsets=offsets)
+
+    def count(self, txn: Transaction, condition: Condition, collections: Container[str] | None = None) -> int:
+        return len(self.search(txn, condition, collections=collections))
+
+
+# -------------------------------------------------------------------------------------------------- searching
+
+
+def _search(
+    txn: Transaction,
+    members: Sequence[tuple[Collection, SearchIndex]],
+    condition: Condition,
+    scorers: Sequence[Scorer],
+    top: Top | None,
+    *,
+    offsets: bool,
+) -> SearchResult:
+    ordered = sorted(members, key=lambda member: member[1].id)
+    with ExitStack() as locks:
+        for _, index in ordered:
+            # always in order of ids, so that two searches cannot wait for each other
+            locks.enter_context(index.store.postings.lock)
+        try:
+            found = [index.store.snapshot(txn) for _, index in ordered]
+            return _run(txn, ordered, found, condition, scorers, top, offsets=offsets)
+        except StaleSnapshotError:
+            found = [index.store.private(txn) for _, index in ordered]
+            return _run(txn, ordered, found, condition, scorers, top, offsets=offsets)
+
+
+def _run(
+    txn: Transaction,
+    members: Sequence[tuple[Collection, SearchIndex]],
+    postings: Sequence[Postings],
+    condition: Condition,
+    scorers: Sequence[Scorer],
+    top: Top | None,
+    *,
+    offsets: bool,
+) -> SearchResult:
+    for entry in postings:
+        entry.reader = txn
+    try:
+        searched = [
+            index.member(txn, collection, entry) for (collection, index), entry in zip(members, postings, strict=True)
+        ]
+        statistics = Statistics(searched)
+        evaluators = [Evaluator(member, statistics, scorers) for member in searched]
+        names = [collection.name for collection, _ in members]
+        result, ords = _rows(evaluators, names, condition, scorers, top)
+        if offsets:
+            _keep_offsets(result, ords, searched, condition)
+        return result
+    finally:
+        for entry in postings:
+            entry.reader = None
+
+
+def _rows(
+    evaluators: Sequence[Evaluator], names: list[str], condition: Condition, scorers: Sequence[Scorer], top: Top | None
+) -> tuple[SearchResult, Ints]:
+    ords: list[Ints] = []
+    scores: list[list[Array]] = []
+    pruned = top is not None and top.descending and len(scorers) == 1
+    for evaluator in evaluators:
+        best = evaluator.top(condition, top.k) if top is not None and pruned and top.k > 0 else None
+        if best is not None:
+            ords.append(best[0])
+            scores.append([best[1]])
+            continue
+        hits = evaluator.hits(condition)
+        ords.append(hits.ords)
+        scores.append(
+            [np.zeros(len(hits.ords), np.float32) if score is None else score for score in hits.scores]
+        )
+    source = np.repeat(np.arange(len(ords)), [len(part) for part in ords])
+    every = np.concatenate(ords) if ords else NO_INTS
+    rows = [evaluator.postings.rows.view[part] for evaluator, part in zip(evaluators, ords, strict=True)]
+    rowids = np.concatenate(rows) if rows else NO_INTS
+    found = [
+        np.concatenate([part[at] for part in scores]).astype(np.float64) if scores else np.empty(0)
+        for at in range(len(scorers))
+    ]
+    if top is not None:
+        chosen = _order(found[top.scorer], top)
+        source, every, rowids = source[chosen], every[chosen], rowids[chosen]
+        found = [score[chosen] for score in found]
+    return SearchResult(names, source, rowids, found), every
+
+
+def _order(scores: Array, top: Top) -> Array:
+    """The k best positions, ties in index order."""
+    keys = -scores if top.descending else scores
+    candidates: Array = np.arange(len(keys))
+    if len(keys) > 4 * top.k and top.k > 0:
+        edge = np.partition(keys, top.k - 1)[top.k - 1]
+        candidates = np.flatnonzero(keys <= edge)
+    chosen: Array = candidates[np.argsort(keys[candidates], kind="stable")[: top.k]]
+    return chosen
+
+
+def _keep_offsets(result: SearchResult, ords: Ints, members: Sequence[Member], condition: Condition) -> None:
+    """Offsets are looked up when asked for, in the postings as they were searched."""
+    source = result.source
+
+    def find(row: int, paths: Sequence[str], limits: Sequence[int] | int) -> list[JSON]:
+        member = members[int(source[row])]
+        with member.postings.lock:
+            return matched_offsets(member, condition, int(ords[row]), paths, limits)
+
+    result.find_offsets = find
