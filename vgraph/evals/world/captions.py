@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vgraph.evals.world.phrases import clause, named, relations
-from vgraph.evals.world.scene import Scene
+from vgraph.evals.world.scene import Scene, position
 from vgraph.evals.world.script import Action, Camera, Interval, Recording
 from vgraph.evals.world.site import ZONES, Person, Thing, Vehicle, article
 
@@ -30,7 +30,7 @@ class Noise:
 
 
 EMPTY = ("The {place} is empty.", "Nobody is to be seen, the {place} is quiet.", "Nothing moves in the picture.")
-STANDING = ("{who} {be} {where}.", "{who} can be seen {where}.", "{who} {be} standing {where}.")
+STANDING = ("{who} {be} {where}", "{who} can be seen {where}", "{who} {be} standing {where}")
 OPENING = ("", "", "Then ", "A moment later ", "Now ")
 VERBS = {
     "picks up": ("picks up", "takes", "lifts"),
@@ -44,7 +44,7 @@ VERBS = {
     "gets out of": ("gets out of", "climbs out of"),
     "arrives at": ("arrives at", "pulls in at"),
     "leaves": ("leaves", "drives away from"),
-    "comes to": ("comes to", "walks into", "enters"),
+    "comes to": ("comes to", "walks over to", "enters"),
 }
 
 
@@ -57,7 +57,9 @@ def captions(scene: Scene, camera: Camera, recording: Recording, noise: Noise) -
         end = min(start + rng.randrange(8_000, 12_001, 500), recording.end_ms)
         if recording.end_ms - end < 4_000:
             end = recording.end_ms
-        mine = [event for event in events.get(start // 60_000, []) + events.get(end // 60_000, []) if _in(event, start, end)]
+        mine = [
+            event for event in events.get(start // 60_000, []) + events.get(end // 60_000, []) if _in(event, start, end)
+        ]
         yield _Observer(scene, camera, recording, noise, rng, (start, end)).caption(list(dict.fromkeys(mine)))
         start = end
 
@@ -106,15 +108,20 @@ class _Observer:
         return _sentence(text + (place if self.rng.random() < 0.7 else ""))
 
     def _bystanders(self, told: set[str | None]) -> list[str]:
-        people = [p.id for p in self.scene.script.people if p.id not in told and self._stays(p.id)]
-        if not people:
-            return []
-        who = _listed([self._called(id_) for id_ in people])
-        text = self.rng.choice(STANDING)
-        return [_sentence(text.removesuffix(".").format(who=who, be="is" if len(people) == 1 else "are", where=self._where(people[0])))]
+        """A sentence for each place at which somebody stands who has not been told of."""
+        places: dict[str, list[str]] = {}
+        for person in self.scene.script.people:
+            if person.id not in told and self._stays(person.id):
+                places.setdefault(self._zone(person.id), []).append(person.id)
+        return [self._standing(zone, people) for zone, people in places.items()]
 
-    def _where(self, id_: str) -> str:
-        return ZONES[self.camera.zone].where
+    def _standing(self, zone: str, people: list[str]) -> str:
+        who, be = _listed([self._called(id_) for id_ in people]), "is" if len(people) == 1 else "are"
+        return _sentence(self.rng.choice(STANDING).format(who=who, be=be, where=ZONES[zone].where))
+
+    def _zone(self, id_: str) -> str:
+        point = position(self.scene.script.paths[id_], sum(self.span) // 2)
+        return next((zone.id for zone in ZONES.values() if zone.area.contains(point)), self.camera.zone)
 
     def _stays(self, id_: str) -> bool:
         seen = self.scene.seen(id_, self.recording.stem, *self.span)
@@ -158,7 +165,9 @@ class _Observer:
     def _description(self, id_: str) -> str:
         item = self.scene.script.named.get(id_)
         if isinstance(item, Person):
-            return f"wears {article(item.jacket)} {item.jacket} jacket" + (", name not seen" if id_ in self.unnamed else "")
+            return f"wears {article(item.jacket)} {item.jacket} jacket" + (
+                ", name not seen" if id_ in self.unnamed else ""
+            )
         if isinstance(item, Vehicle | Thing):
             return item.look
         return "a place on the site"

@@ -288,7 +288,9 @@ class Director:
             return False
         at = self._join(body, other)
         end = at
-        for topic in self.rng.sample((self._talk_of_order, self._talk_of_thing, self._talk_of_van), self.rng.randint(1, 2)):
+        for topic in self.rng.sample(
+            (self._talk_of_order, self._talk_of_thing, self._talk_of_van), self.rng.randint(1, 2)
+        ):
             end = topic(body, other, end + PAUSE_MS)
         self._act("talks to", body, other.person.id, None, at, end)
         body.free_ms = other.free_ms = end
@@ -444,7 +446,9 @@ class Director:
     ) -> None:
         self._append(verb, body.person.id, object_, other, zone or body.zone, start, end)
 
-    def _append(self, verb: str, subject: str, object_: str, other: str | None, zone: str, start: int, end: int) -> None:
+    def _append(
+        self, verb: str, subject: str, object_: str, other: str | None, zone: str, start: int, end: int
+    ) -> None:
         if end <= self.end_ms:
             self.actions.append(Action("", verb, subject, object_, other, zone, max(start, self.start_ms), end))
 

@@ -51,7 +51,7 @@ def named(script: Script) -> Naming:
 
 
 def clause(action: Action, verb: str, name: Naming) -> str:
-    """"Maria Lopez handed over parcel 12 to Jonas Weber", with the verb in the form given."""
+    """ "Maria Lopez handed over parcel 12 to Jonas Weber", with the verb in the form given."""
     text = f"{name(action.subject)} {verb} {name(action.object)}"
     return f"{text} {_TOWARDS[action.verb]} {name(action.other)}" if action.other else text
 

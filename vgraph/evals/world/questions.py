@@ -185,7 +185,14 @@ def _when(w: _Window) -> Iterator[Question]:
             text = f"When did {clause(action, FORMS[action.verb][0], w.name)}{w.phrase}?"
             answer = clock(action.start_ms, w.scene.script.tz)
             yield Question(
-                "when", text, "answered", answer, w.span, value_ms=action.start_ms, tolerance_ms=15_000, moments=(moment,)
+                "when",
+                text,
+                "answered",
+                answer,
+                w.span,
+                value_ms=action.start_ms,
+                tolerance_ms=15_000,
+                moments=(moment,),
             )
 
 
@@ -201,9 +208,7 @@ def _where(w: _Window) -> Iterator[Question]:
             yield _asked(w, "where", text, action, moment, accepted=_place(action.zone))
 
 
-def _asked(
-    w: _Window, kind: str, text: str, action: Action, moment: Moment, *, accepted: tuple[str, ...]
-) -> Question:
+def _asked(w: _Window, kind: str, text: str, action: Action, moment: Moment, *, accepted: tuple[str, ...]) -> Question:
     parts = {"subject": w.name(action.subject), "object": w.name(action.object), "zone": ZONES[action.zone].where}
     other = w.name(action.other) if action.other else ""
     full = text.format(**parts, other=other, when=w.phrase)
@@ -344,7 +349,9 @@ def _unanswerable(scene: Scene, windows: Sequence[_Window], count: int, rng: ran
 
 def _absent(scene: Scene, w: _Window, rng: random.Random, turn: int) -> Question | None:
     """Something that is not in this world at all."""
-    text = rng.choice(("Who picked up the {}{}?", "When did somebody carry the {} away{}?", "Where was the {} put down{}?"))
+    text = rng.choice(
+        ("Who picked up the {}{}?", "When did somebody carry the {} away{}?", "Where was the {} put down{}?")
+    )
     full = text.format(rng.choice(ABSENT), w.phrase)
     return Question(text.split()[0].lower(), full, "not_found", "", w.span)
 
@@ -375,13 +382,17 @@ def _unrecorded_time(scene: Scene, w: _Window, rng: random.Random, turn: int) ->
 def _unrecorded_camera(scene: Scene, w: _Window, rng: random.Random, turn: int) -> Question | None:
     """A time at which the one camera of a place did not record, though others did."""
     camera = rng.choice([c for c in scene.script.cameras if c.id in ("store", "office")])
-    gaps = [gap for gap in _gaps(scene.script.start_ms, scene.script.end_ms, camera.coverage) if gap[1] - gap[0] >= 6_000]
+    gaps = [
+        gap for gap in _gaps(scene.script.start_ms, scene.script.end_ms, camera.coverage) if gap[1] - gap[0] >= 6_000
+    ]
     start, end = rng.choice(gaps)
     at = (start + rng.randrange(1, 10) * (end - start) // 10) // 1000 * 1000
     when = clock(at, scene.script.tz, "%H:%M:%S on %-d %B %Y")
     text = rng.choice(("What happened {} at {}?", "Who was {} at {}?"))
     kind = "who" if text.startswith("Who") else "what"
-    return Question(kind, text.format(ZONES[camera.zone].where, when), "not_recorded", "", (at, at + 1_000), camera=camera.id)
+    return Question(
+        kind, text.format(ZONES[camera.zone].where, when), "not_recorded", "", (at, at + 1_000), camera=camera.id
+    )
 
 
 def _gaps(start_ms: int, end_ms: int, coverage: Sequence[Interval]) -> list[Interval]:

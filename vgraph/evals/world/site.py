@@ -128,7 +128,7 @@ def _outdoors(
         zone,
         name,
         Rect(x, 0, width, VIEW_HEIGHT),
-        _grid(xs, (3.2, 5.6)),
+        _grid(xs, (3.7, 5.8)),
         tuple((bay, 7.4) for bay in bays),
         None if door is None else (door, VIEW_HEIGHT),
         outdoors=True,
