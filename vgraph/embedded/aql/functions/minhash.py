@@ -1,0 +1,43 @@
+"""MinHash signatures (Broder 1997; ArangoDB documentation, "Miscellaneous functions in AQL")."""
+
+from __future__ import annotations
+
+import base64
+import math
+from typing import TYPE_CHECKING, Final
+
+from ..values import to_integer, to_number
+from .encoding import value_hash
+from .registry import Table, Value, wrong_type
+
+if TYPE_CHECKING:
+    from ..expressions import Runtime
+
+TABLE: Final = Table()
+
+
+def signature(values: list[Value], size: int) -> list[str]:
+    """The `size` smallest distinct hashes, each as eight bytes in base64 without padding."""
+    smallest = sorted({value_hash(value) for value in values})[:size]
+    return [base64.b64encode(found.to_bytes(8, "little")).decode().rstrip("=") for found in smallest]
+
+
+@TABLE.add("MINHASH", args=(2, 2))
+def minhash(rt: Runtime, values: Value, size: Value) -> Value:
+    if type(values) is not list or to_integer(size) < 1:
+        return wrong_type(rt, "MINHASH")
+    return signature(values, to_integer(size))
+
+
+@TABLE.add("MINHASH_ERROR", args=(1, 1))
+def minhash_error(rt: Runtime, size: Value) -> Value:
+    """The probabilistic error of a signature of that many hashes."""
+    count = to_number(size)
+    return 1 / math.sqrt(count) if count >= 1 else wrong_type(rt, "MINHASH_ERROR")
+
+
+@TABLE.add("MINHASH_COUNT", args=(1, 1))
+def minhash_count(rt: Runtime, error: Value) -> Value:
+    """How many hashes keep the error at most that high."""
+    wanted = to_number(error)
+    return math.ceil(1 / wanted**2) if wanted > 0 else wrong_type(rt, "MINHASH_COUNT")
