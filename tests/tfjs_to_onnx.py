@@ -173,9 +173,7 @@ def resizing(graph: Graph, name: str, inputs: list[str], attributes: dict[str, A
     shape = graph.emit("Shape", [picture], start=0, end=2)
     size = graph.emit("Concat", [shape, graph.constant(graph.values[inputs[1]], np.int64)], axis=0)
     mode = "align_corners" if aligned else "half_pixel" if half else "asymmetric"
-    resized = graph.emit(
-        "Resize", [picture, "", "", size], mode="linear", coordinate_transformation_mode=mode
-    )
+    resized = graph.emit("Resize", [picture, "", "", size], mode="linear", coordinate_transformation_mode=mode)
     graph.emit("Transpose", [resized], name, perm=CHANNELS_LAST)
 
 
