@@ -17,8 +17,13 @@ TABLE: Final = Table()
 
 
 def signature(values: list[Value], size: int) -> list[str]:
-    """The `size` smallest distinct hashes, each as eight bytes in base64 without padding."""
-    smallest = sorted({value_hash(value) for value in values})[:size]
+    """The `size` smallest distinct hashes, each as eight bytes in base64 without padding.
+
+    In order of the values while they are no more than `size`, else smallest first.
+    """
+    smallest = list(dict.fromkeys(map(value_hash, values)))
+    if len(smallest) > size:
+        smallest = sorted(smallest)[:size]
     return [base64.b64encode(found.to_bytes(8, "little")).decode().rstrip("=") for found in smallest]
 
 

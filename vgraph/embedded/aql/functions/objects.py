@@ -30,8 +30,7 @@ def _names(document: dict[str, Any], without_system: Value) -> list[str]:
 def attributes(rt: Runtime, document: Value, without_system: Value = False, sort: Value = False) -> Value:
     if type(document) is not dict:
         return wrong_type(rt, "ATTRIBUTES")
-    names = _names(document, without_system)
-    return sorted(names) if truthy(sort) else names
+    return sorted(_names(document, without_system))  # also unsorted, the server's order is that of the names
 
 
 @TABLE.add("VALUES", args=(1, 2))
