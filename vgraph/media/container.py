@@ -65,6 +65,8 @@ def _options() -> dict[str, str]:
 def _reason(path: Path, error: Exception) -> str:
     import av
 
+    if isinstance(error, av.error.EOFError):
+        return "ends before its first picture: of zero length, or cut off"
     if isinstance(error, OSError):
         return f"cannot be read ({error.strerror})"
     if isinstance(error, av.error.InvalidDataError) and _starts_like_mp4(path):

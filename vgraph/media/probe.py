@@ -75,7 +75,7 @@ def probe(path: Path) -> Video:
             picture=_track(stream, scan, orientation(picture)),
             audio=_audio(sound) if sound else None,
             created_ms=_created(container, stream, scan.duration_ms),
-            warnings=tuple(_warnings(scan, container, sound)),
+            warnings=tuple(_warnings(scan, container, stream, sound)),
         )
 
 
@@ -122,7 +122,7 @@ def _pictures_of(container: InputContainer, path: Path) -> VideoStream:
         only_sound = container.streams.audio or name in AUDIO_FORMATS.split(",")
         raise _refused(path, "holds only sound, no pictures" if only_sound else "holds no pictures")
     if not decodable(stream):
-        raise _refused(path, f"its pictures cannot be decoded here (codec {stream.codec_tag!r})", stream.codec_tag)
+        raise _refused(path, "its pictures are in a codec that cannot be decoded here, or its header is cut off")
     return stream
 
 
@@ -246,9 +246,10 @@ def _audio(stream: AudioStream) -> AudioTrack:
     return AudioTrack(stream.codec_context.name, stream.sample_rate, stream.channels, stream.language)
 
 
-def _warnings(scan: _Scan, container: InputContainer, sound: AudioStream | None) -> Iterator[str]:
+def _warnings(
+    scan: _Scan, container: InputContainer, stream: VideoStream, sound: AudioStream | None) -> Iterator[str]:
     yield from scan.problems
-    declared, found = _declared_ms(container), max(scan.end_ms, scan.sound_end_ms)
+    declared, found = _declared_ms(container, stream), max(scan.end_ms, scan.sound_end_ms)
     if declared - found > max(1000, declared // 50):
         yield f"ends after {found / 1000:.1f} s of the {declared / 1000:.1f} s its header declares: cut off?"
     if sound is None:
@@ -257,14 +258,16 @@ def _warnings(scan: _Scan, container: InputContainer, sound: AudioStream | None)
         yield f"pictures end at {scan.end_ms / 1000:.1f} s, sound goes on to {scan.duration_ms / 1000:.1f} s"
 
 
-def _declared_ms(container: InputContainer) -> int:
-    named = set(container.format.name.split(","))
-    return (container.duration or 0) // 1000 if named & HEADER_FORMATS else 0
+def _declared_ms(container: InputContainer, stream: VideoStream) -> int:
+    """The length by the header: its duration, or its count of frames (which AVI keeps when it is cut); 0: none given."""
+    if not set(container.format.name.split(",")) & HEADER_FORMATS:
+        return 0
+    return max((container.duration or 0) // 1000, rounded(stream.frames * 1000 / frame_rate(stream)))
 
 
 def _created(container: InputContainer, stream: VideoStream, duration_ms: int) -> int | None:
     """When recording began by the container's metadata, UTC ms. Android writes the end of recording: corrected here."""
-    tags = {**stream.metadata, **container.metadata}
+    tags = {name.lower(): value for name, value in (*stream.metadata.items(), *container.metadata.items())}
     exact = created_ms(tags.get("com.apple.quicktime.creationdate", ""))
     if exact is not None:
         return exact
