@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +42,7 @@ def test_overlap_and_iou_count_shared_milliseconds(a: tuple[int, int], b: tuple[
 def test_union_is_the_same_time_without_touching(given_: list[tuple[int, int]]) -> None:
     joined = union(given_)
     assert {ms for span in joined for ms in range(*span)} == {ms for span in given_ for ms in range(*span)}
-    assert all(a[1] < b[0] for a, b in zip(joined, joined[1:], strict=False))
+    assert all(a[1] < b[0] for a, b in pairwise(joined))
 
 
 def test_recall_counts_every_moment_and_any_camera_that_saw_it() -> None:

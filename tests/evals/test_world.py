@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def test_nobody_moves_faster_than_they_can(world: World) -> None:
     for person in world.script.people:
         hidden = world.script.hidden[person.id]
         path = world.script.paths[person.id]
-        for a, b in zip(path, path[1:], strict=False):
+        for a, b in pairwise(path):
             assert a[0] <= b[0]
             if not any(start <= a[0] < end or start < b[0] <= end for start, end in hidden):
                 metres = ((a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2) ** 0.5
@@ -115,7 +115,7 @@ def test_a_thing_is_in_one_place_and_changes_hands_when_an_action_says_so(world:
         spells = [h for h in world.script.holdings if h.thing == thing.id]
         assert spells[0].start_ms == world.script.start_ms
         assert spells[-1].end_ms == world.script.end_ms
-        for before, after in zip(spells, spells[1:], strict=False):
+        for before, after in pairwise(spells):
             assert before.end_ms == after.start_ms
             if after.start_ms + 3_000 < world.script.end_ms:
                 assert any(a.object == thing.id and a.start_ms < after.start_ms < a.end_ms for a in actions)
@@ -129,7 +129,7 @@ def test_nobody_acts_twice_at_once(world: World) -> None:
             if a.verb not in ("comes to", "talks to", "drives") and person.id in (a.subject, a.other)
         ]
         mine.sort()
-        assert all(a[1] <= b[0] for a, b in zip(mine, mine[1:], strict=False)), person.name
+        assert all(a[1] <= b[0] for a, b in pairwise(mine)), person.name
 
 
 def test_relations_hold_while_their_action_lasts(truth: dict[str, Any]) -> None:
@@ -318,10 +318,12 @@ def test_subtitles_name_who_speaks(small: tuple[World, WorldFiles]) -> None:
     heard = 0
     for video, (_, recording) in zip(files.videos, world.script.recordings(), strict=True):
         subtitles = pysubs2.load(str(video.video.with_suffix(".vtt")))
+        written = video.video.with_suffix(".vtt").read_text(encoding="utf-8")
         lines = speech.lines_of(world.scene, recording)
         assert [event.start for event in subtitles] == [line.start_ms - recording.start_ms for line in lines]
         for event, line in zip(subtitles, lines, strict=True):
-            assert f"<v {world.script.name(line.speaker)}>{line.text}</v>" in event.text
+            assert event.text == line.text
+            assert f"\n<v {world.script.name(line.speaker)}>{line.text}</v>\n" in written
             heard += 1
     assert heard
 

@@ -140,8 +140,15 @@ class Expected:
     @classmethod
     def of(cls, question: Mapping[str, Any], tz: str) -> Expected:
         """From a question of a world's truth."""
-        lists = (tuple(question[key]) for key in ("accepted", "all_of", "in_order"))
-        return cls(question["kind"], *lists, question["value_ms"], question["tolerance_ms"] or 0, tz)
+        return cls(
+            question["kind"],
+            tuple(question["accepted"]),
+            tuple(question["all_of"]),
+            tuple(question["in_order"]),
+            question["value_ms"],
+            question["tolerance_ms"] or 0,
+            tz,
+        )
 
 
 def moments(question: Mapping[str, Any]) -> tuple[tuple[Span, ...], ...]:

@@ -101,6 +101,9 @@ class _Item:
     came_from: str | None = None
 
 
+Errand = Callable[[_Body], bool]
+
+
 class Director:
     def __init__(
         self, seed: int, start_ms: int, end_ms: int, cameras: int, density: float, things: int, tz: str
@@ -184,20 +187,20 @@ class Director:
             body.free_ms += 4_000
         body.free_ms += self._rest(body.free_ms)
 
-    def _choices(self, body: _Body) -> list[tuple[int, Callable[[_Body], bool]]]:
+    def _choices(self, body: _Body) -> list[tuple[int, Errand]]:
         if body.vehicle is not None:
             return [(1, self._drive_in)]
         if body.carries is not None:
             return [(6, self._hand_over), (4, self._load), (3, self._put_down)]
         role = body.person.role
-        errands = [(5, self._fetch), (4, self._talk), (4, self._stroll), (3, self._unload)]
+        errands: list[tuple[int, Errand]] = [(5, self._fetch), (4, self._talk), (4, self._stroll), (3, self._unload)]
         if role == "driver":
             errands.append((3, self._drive_out))
         if role in ("dock worker", "store keeper"):
             errands.append((3, self._forklift))
         return errands
 
-    def _drawn(self, choices: list[tuple[int, Callable[[_Body], bool]]]) -> Iterable[Callable[[_Body], bool]]:
+    def _drawn(self, choices: list[tuple[int, Errand]]) -> Iterable[Errand]:
         left = list(choices)
         while left:
             mark = self.rng.randrange(sum(weight for weight, _ in left))
@@ -533,7 +536,7 @@ class Director:
             tuple(body.person for body in self.bodies.values()),
             tuple(car.vehicle for car in self.cars.values()),
             tuple(item.thing for item in self.items.values()),
-            {k: tuple(v.path) for k, v in (*self.bodies.items(), *self.cars.items())},
+            {k: tuple(b.path) for k, b in self.bodies.items()} | {k: tuple(c.path) for k, c in self.cars.items()},
             {k: tuple(i for i in b.hidden if i[0] < i[1]) for k, b in self.bodies.items()},
             _numbered_actions(self.actions),
             _numbered_lines([self._replied(line) for line in self.lines]),

@@ -18,6 +18,7 @@ from vgraph.evals.world.site import ZONES
 
 KINDS = ("who", "when", "where", "how_long", "how_many", "before_after", "together", "sequence", "yes_no")
 WINDOW_MS, SHORT_MS = 600_000, 900_000
+HANDFUL = 8
 ABSENT = ("ladder", "bicycle", "snow plough", "piano", "fire hose", "wheelchair", "lawn mower", "canoe")
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -256,9 +257,10 @@ def _how_many(w: _Window) -> Iterator[Question]:
 
 
 def _clear(w: _Window) -> list[tuple[Action, Moment]]:
-    """Shown actions that happen once and are worth telling."""
+    """At most a handful of shown actions that happen once and are worth telling, spread over the window."""
     told = w.of("hands over", "loads", "picks up", "puts down", "arrives at", "leaves")
-    return [(action, moment) for action, moment in told if w.alone(action, "subject", "object")]
+    clear = [(action, moment) for action, moment in told if w.alone(action, "subject", "object")]
+    return clear[:: -(-len(clear) // HANDFUL) or 1]
 
 
 def _before_after(w: _Window) -> Iterator[Question]:
@@ -361,7 +363,8 @@ def _never(scene: Scene, w: _Window, rng: random.Random, turn: int) -> Question 
     script = w.scene.script
     person, thing = rng.choice(script.people).id, rng.choice(script.things).id
     other = rng.choice([p.id for p in script.people if p.id != person])
-    if any(a.subject == person and a.object == thing or a.other == other and a.object == thing for a in w.actions):
+    handled = [a for a in w.actions if a.object == thing]
+    if any(a.subject == person or a.other == other for a in handled):
         return None
     text = f"When did {w.name(person)} hand over {w.name(thing)} to {w.name(other)}{w.phrase}?"
     return Question("when", text, "not_found", "", w.span)

@@ -87,7 +87,7 @@ class Painter:
                 sprite = self._sprite(item)
                 top = round(y) - sprite.shape[0]
                 figures.append((y, round(x) - sprite.shape[1] // 2, top, sprite))
-                plate = self._cached(item.plate, lambda item=item: sprites.text(item.plate, sprites.PLATE_PX))
+                plate = self._written(item.plate, sprites.PLATE_PX)
                 self._put(plate, round(x) - sprite.shape[1] // 10, top + sprite.shape[0] * 3 // 8, -1, labels)
             elif isinstance(item, Person):
                 sprite = self._sprite(item, _stride(spell, at))
@@ -121,11 +121,11 @@ class Painter:
         assert isinstance(item, Thing)
         box = self._cached(thing, lambda: sprites.thing(item.colour, round(0.6 * self.picture.scale)))
         figures.append((y + 0.5, x - box.shape[1] // 2, y - box.shape[0] - 6, box))
-        words = self._cached(item.name, lambda: sprites.text(item.name, sprites.LABEL_PX, paper=(255, 245, 200)))
+        words = self._written(item.name, sprites.LABEL_PX, (255, 245, 200))
         self._put(words, x, y - 4, 1, labels)
 
     def _badge(self, name: str, x: int, top: int, labels: list[_Mark]) -> None:
-        words = self._cached(name, lambda: sprites.text(name, sprites.BADGE_PX))
+        words = self._written(name, sprites.BADGE_PX)
         self._put(words, x, top - words.shape[0] - 1, -1, labels)
 
     def _put(self, words: NDArray[np.uint8], x: int, top: int, way: int, labels: list[_Mark]) -> None:
@@ -156,6 +156,9 @@ class Painter:
             self.cache[key] = make()
         return self.cache[key]
 
+    def _written(self, words: str, size: int, paper: sprites.Colour = sprites.PAPER) -> NDArray[np.uint8]:
+        return self._cached((words, size), lambda: sprites.text(words, size, paper=paper))
+
     def _clock_text(self, at: int) -> str:
         shown = datetime.datetime.fromtimestamp((at - self.camera.clock_offset_ms) // 1000, self.zone)
         return shown.strftime("%Y-%m-%d %H:%M:%S")
@@ -180,7 +183,7 @@ class _Moving(Generic[Spell]):
     """Spells of time, asked for by time in ascending order: [start_ms, end_ms)."""
 
     def __init__(self, spells: Iterable[Spell]) -> None:
-        self.waiting = sorted(spells, key=lambda spell: -spell.start_ms)
+        self.waiting: list[Spell] = sorted(spells, key=lambda spell: -spell.start_ms)
         self.now: list[Spell] = []
 
     def at(self, ms: int) -> list[Spell]:
@@ -198,12 +201,10 @@ def _stride(spell: Presence, at: int) -> int:
 
 
 def _overlap(a: _Mark, b: _Mark) -> bool:
-    return (
-        a[0] < b[0] + b[2].shape[1]
-        and b[0] < a[0] + a[2].shape[1]
-        and a[1] < b[1] + b[2].shape[0]
-        and b[1] < a[1] + a[2].shape[0]
-    )
+    (high_a, wide_a), (high_b, wide_b) = a[2].shape[:2], b[2].shape[:2]
+    beside = a[0] >= b[0] + wide_b or b[0] >= a[0] + wide_a
+    above = a[1] >= b[1] + high_b or b[1] >= a[1] + high_a
+    return not beside and not above
 
 
 def _blit(image: NDArray[np.uint8], sprite: NDArray[np.uint8], x: int, y: int) -> None:

@@ -45,7 +45,7 @@ class Scene:
         self.areas = {recording.stem: camera.area for camera, recording in script.recordings()}
         self.presence: dict[str, dict[str, tuple[Presence, ...]]] = {}
         for camera, recording in script.recordings():
-            ids = [item.id for item in (*script.people, *script.vehicles)]
+            ids = [*(person.id for person in script.people), *(vehicle.id for vehicle in script.vehicles)]
             self.presence[recording.stem] = {id_: tuple(self._present(id_, camera.area, recording)) for id_ in ids}
 
     def _present(self, id_: str, area: Rect, recording: Recording) -> Iterator[Presence]:

@@ -108,7 +108,8 @@ class Script:
 
     @cached_property
     def named(self) -> dict[str, Person | Vehicle | Thing]:
-        return {item.id: item for item in (*self.people, *self.vehicles, *self.things)}
+        everything: list[Person | Vehicle | Thing] = [*self.people, *self.vehicles, *self.things]
+        return {item.id: item for item in everything}
 
     def name(self, id_: str) -> str:
         """The name of a person, vehicle, thing or zone."""

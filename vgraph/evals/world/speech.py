@@ -89,7 +89,8 @@ def _spoken(text: str, voice: str, room_ms: int) -> NDArray[np.float32]:
         samples = _said(text, voice, speed)
         if len(samples) <= room:
             break
-    return samples[:room]
+    kept: NDArray[np.float32] = samples[:room]
+    return kept
 
 
 def _said(text: str, voice: str, speed: int) -> NDArray[np.float32]:
@@ -104,4 +105,5 @@ def _said(text: str, voice: str, speed: int) -> NDArray[np.float32]:
     except (OSError, subprocess.SubprocessError, wave.Error, EOFError):
         return np.zeros(0, np.float32)
     times = np.arange(int(len(data) * RATE / rate)) * (rate / RATE)
-    return np.interp(times, np.arange(len(data)), data).astype(np.float32) * 0.7
+    resampled: NDArray[np.float32] = (np.interp(times, np.arange(len(data)), data) * 0.7).astype(np.float32)
+    return resampled
