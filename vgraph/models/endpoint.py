@@ -80,6 +80,17 @@ class Endpoint:
                 return self._once(stage, model, request)
         raise AssertionError("unreachable")
 
+    def models(self) -> list[str]:
+        """The names of the models a server lists; empty when it answers but lists none."""
+        try:
+            reply = self.ask("list models", "models", lambda client: client.models.with_raw_response.list())
+        except EndpointError as error:
+            if error.status in {404, 405, 501}:
+                return []
+            raise
+        data = reply.get("data")
+        return [str(row.get("id")) for row in (data if isinstance(data, list) else []) if isinstance(row, dict)]
+
     def _once(self, stage: str, model: str, request: Callable[[OpenAI], Any]) -> dict[str, Any]:
         import openai
 

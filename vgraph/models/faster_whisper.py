@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from vgraph.models.loading import clean, local, require, translated
+from vgraph.models.loading import clean, local, require, title, translated
 from vgraph.models.speech import blocks, unbroken
 from vgraph.types import AudioPiece, Utterance, Word
 
@@ -35,7 +35,7 @@ class FasterWhisper:
         beam: int = 5,
         download: bool = True,
     ) -> None:
-        self.name = f"faster-whisper:{name or model.rstrip('/').rpartition('/')[2]}"
+        self.name = f"faster-whisper:{name or title(model)}"
         self._source, self._device, self._threads = local(model), device, threads
         self._block_ms, self._beam, self._download = block_ms, beam, download
 

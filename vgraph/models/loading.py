@@ -80,3 +80,16 @@ def local(model: str) -> str:
     if not path.exists():
         raise UserError(f"model {model!r}: there is no such file or folder; give a path or a hub id such as owner/name")
     return str(path)
+
+
+def title(model: str) -> str:
+    """What a model is called in the records: a hub id as it is, a path by its last part, so that moving it changes nothing."""
+    return Path(model).expanduser().name if is_path(model) else model
+
+
+def cached(model: str, weights: str) -> str | None:
+    """The folder in the hub's cache on this disk that holds a model's weights; None when they were never downloaded."""
+    if not installed("huggingface_hub"):
+        return None
+    found = require("huggingface_hub").try_to_load_from_cache(model, weights)
+    return str(Path(found).parents[weights.count("/")]) if isinstance(found, str) else None

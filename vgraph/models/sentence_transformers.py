@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from vgraph.models.loading import clean, local, require, translated
+from vgraph.models.loading import clean, local, require, title, translated
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,7 @@ class _Loaded:
     """A SentenceTransformer that is loaded when it is first needed."""
 
     def __init__(self, model: str, *, name: str | None = None, device: str = "cpu", threads: int = 2) -> None:
-        self.name = f"sentence-transformers:{name or model.rstrip('/').rpartition('/')[2]}"
+        self.name = f"sentence-transformers:{name or title(model)}"
         self._source, self._device, self._threads = local(model), device, threads
 
     @cached_property

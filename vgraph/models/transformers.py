@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from vgraph.models.loading import clean, local, require, translated
+from vgraph.models.loading import clean, local, require, title, translated
 from vgraph.models.sentence_transformers import pictures
 from vgraph.types import Box, Detection, Frame
 
@@ -24,7 +24,7 @@ class _Loaded:
     """A model and its processor, loaded when first needed."""
 
     def __init__(self, model: str, *, name: str | None = None, device: str = "cpu", threads: int = 2) -> None:
-        self.name = f"transformers:{name or model.rstrip('/').rpartition('/')[2]}"
+        self.name = f"transformers:{name or title(model)}"
         self._source, self._device, self._threads = local(model), device, threads
 
     def _load(self, stage: str, processor: str, model: str) -> tuple[Any, Any]:
