@@ -255,8 +255,11 @@ class _Builder:
         for key in statement.keys:
             if not isinstance(key.value, ast.Literal):
                 keys.append(p.SortKey(self.lift(key.value), self.ascending(key.ascending)))
+        before = self.nodes[-1]
         if keys:
             self.add(p.SortNode(tuple(keys)))
+        elif isinstance(before, p.CollectNode):  # SORT null
+            self.nodes[-1] = replace(before, ordered=False)
 
     def ascending(self, direction: bool | Expr) -> bool:
         if isinstance(direction, bool):

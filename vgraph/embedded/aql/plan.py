@@ -355,7 +355,7 @@ class LimitNode(PlanNode):
 
 @dataclass(frozen=True, slots=True)
 class CollectNode(PlanNode):
-    """`method` is "hash", "sorted" (input is in the order of the keys) or "count"."""
+    """`method` is "hash" or "sorted", as asked for; `ordered` that the results come in the order of the keys."""
 
     groups: tuple[ast.Assignment, ...]
     aggregates: tuple[ast.Aggregate, ...] = ()
@@ -364,6 +364,7 @@ class CollectNode(PlanNode):
     captured: tuple[Variable, ...] = ()
     count_into: Variable | None = None
     method: str = "hash"
+    ordered: bool = True
 
     def outputs(self) -> tuple[Variable, ...]:
         keys = tuple(group.variable for group in self.groups)

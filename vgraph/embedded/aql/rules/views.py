@@ -1,0 +1,107 @@
+"""Views: scorers computed where the documents are found, and only the best of them when a LIMIT says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vgraph.embedded.errors import ArangoError
+
+from .. import nodes as ast
+from .. import plan as p
+from ..build import Context
+from ..nodes import Variable
+from .limits import limit_behind
+from .tools import in_loop, inlined, replaced, simple_definitions, with_nodes
+
+SCORERS = ("BM25", "TFIDF")
+
+
+def handle_views(plan: p.Plan, context: Context) -> p.Plan:
+    """Every BM25(d), TFIDF(d) and OFFSET_INFO(d, ..) of a view's variable becomes a variable that the view sets."""
+    nodes = list(plan.nodes)
+    for position, node in enumerate(nodes):
+        if isinstance(node, p.EnumerateViewNode):
+            nodes = scored(nodes, position, node, context)
+        elif isinstance(node, p.EnumerateCollectionNode) and node.options.get("forceIndexHint"):
+            nodes = inverted(nodes, position, node, context)
+    return plan if all(a is b for a, b in zip(nodes, plan.nodes, strict=False)) else with_nodes(plan, nodes)
+
+
+def inverted(
+    nodes: list[p.PlanNode], position: int, node: p.EnumerateCollectionNode, context: Context
+) -> list[p.PlanNode]:
+    """FOR over a collection with a forced hint to an inverted index: its filters are a search condition."""
+    hint = node.options.get("indexHint")
+    names = hint if isinstance(hint, list) else [hint]
+    collection = context.txn.collection(node.collection)
+    index = next((item for item in collection.indexes if item.type == "inverted" and item.name in names), None)
+    following = nodes[position + 1 : position + 2]
+    if index is None or not following or not isinstance(following[0], p.FilterNode):
+        return nodes
+    end = position + 1
+    conditions = []
+    while end < len(nodes) and isinstance(nodes[end], p.FilterNode):
+        conditions.append(nodes[end].condition)  # type: ignore[attr-defined]
+        end += 1
+    from .tools import all_of
+
+    view = p.EnumerateViewNode(
+        node.variable, node.collection, all_of(conditions), inverted=int(index.id), id=context.node_id()
+    )
+    return scored([*nodes[:position], view, *nodes[end:]], position, view, context)
+
+
+def scored(
+    nodes: list[p.PlanNode], position: int, node: p.EnumerateViewNode, context: Context
+) -> list[p.PlanNode]:
+    calls = {item for later in nodes[position + 1 :] for item in ast.walk(later) if of_view(item, node.variable)}
+    for call in sorted(calls, key=lambda call: call.at):  # type: ignore[attr-defined]
+        assert isinstance(call, ast.Call)
+        variable = context.fresh()
+        if call.name in SCORERS:
+            node = replace(node, scorers=(*node.scorers, p.Scorer(variable, call.name, call.args[1:])))
+        else:
+            limit = call.args[2] if len(call.args) > 2 else None
+            node = replace(node, offsets=(*node.offsets, p.OffsetInfo(variable, call.args[1], limit)))
+        nodes = [*nodes[: position + 1], *(replaced(item, call, variable) for item in nodes[position + 1 :])]  # type: ignore[list-item]
+    return [*nodes[:position], node, *nodes[position + 1 :]]
+
+
+def of_view(node: ast.Node, variable: Variable) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and node.name in (*SCORERS, "OFFSET_INFO")
+        and len(node.args) > 0
+        and node.args[0] == variable
+    )
+
+
+def constrained_sort(plan: p.Plan, context: Context) -> p.Plan:
+    """SORT by a scorer and LIMIT right behind a view: the view gives the best ones only, in order."""
+    nodes = list(plan.nodes)
+    for position, node in enumerate(nodes):
+        if not isinstance(node, p.EnumerateViewNode) or node.top is not None or in_loop(nodes, position):
+            continue
+        behind = position + 1
+        while behind < len(nodes) and isinstance(nodes[behind], p.CalculationNode):
+            behind += 1
+        sort = nodes[behind] if behind < len(nodes) else None
+        limit = limit_behind(nodes, behind) if isinstance(sort, p.SortNode) else None
+        if not isinstance(sort, p.SortNode) or limit is None or len(sort.keys) != 1:
+            continue
+        definitions = simple_definitions(nodes[position + 1 : behind])
+        value = inlined(sort.keys[0].value, definitions)
+        scorers = [scorer.variable for scorer in node.scorers]
+        if value in scorers:
+            top = p.Top(scorers.index(value), not sort.keys[0].ascending, limit.offset, limit.count)  # type: ignore[arg-type]
+            nodes[position] = replace(node, top=top)
+            del nodes[behind]
+            return with_nodes(plan, nodes)
+    return plan
+
+
+def refuse_scorers(plan: p.Plan) -> None:
+    """A scorer of anything but a view's document is an error, as on the server."""
+    for node in ast.walk(plan):
+        if isinstance(node, ast.Call) and node.name in (*SCORERS, "OFFSET_INFO"):
+            raise ArangoError(10, f"Non ArangoSearch view variable is used in scorer function '{node.name}'")
