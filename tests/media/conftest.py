@@ -69,7 +69,9 @@ def write_video(
         container.mux(stream.encode())
         for at_ms, samples in sound:
             for start in range(0, len(samples), 1024):
-                piece = av.AudioFrame.from_ndarray(samples[None, start : start + 1024].astype(np.float32), "fltp", "mono")
+                piece = av.AudioFrame.from_ndarray(
+                    samples[None, start : start + 1024].astype(np.float32), "fltp", "mono"
+                )
                 piece.sample_rate, piece.time_base = 48_000, Fraction(1, 48_000)
                 piece.pts = (at_ms + start_ms) * 48 + start
                 container.mux(heard.encode(piece))

@@ -71,7 +71,16 @@ def test_keys_that_could_lead_elsewhere_are_refused(assets, key):
 
 @pytest.mark.parametrize(
     "asset",
-    ["", "..", "../../etc/passwd", "/etc/passwd", "a/../b.jpg", "a/0000/../../../x.jpg", "a/0000/0000000000.png", "a/0000/0000000000.jpg\n"],
+    [
+        "",
+        "..",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "a/../b.jpg",
+        "a/0000/../../../x.jpg",
+        "a/0000/0000000000.png",
+        "a/0000/0000000000.jpg\n",
+    ],
 )
 def test_asset_names_that_save_does_not_give_are_refused(assets, asset):
     for use in (assets.path, assets.bytes):

@@ -8,7 +8,9 @@ from vgraph.errors import UserError
 from vgraph.media.paths import checked_path
 
 
-@pytest.mark.parametrize("address", ["http://x/y.mp4", "https://x", "rtsp://cam/1", "file:///etc/passwd", "s3://b/k", "HTTP://X/y"])
+@pytest.mark.parametrize(
+    "address", ["http://x/y.mp4", "https://x", "rtsp://cam/1", "file:///etc/passwd", "s3://b/k", "HTTP://X/y"]
+)
 def test_addresses_are_refused_with_the_way_round(address, tmp_path):
     for roots in ((), (tmp_path,)):
         with pytest.raises(UserError, match="download"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import wave
@@ -63,7 +64,7 @@ def test_rotated_video_has_the_size_it_is_displayed_with(films):
     "name",
     [
         "with several spaces.mp4",
-        "it's \"quoted\" `here`.mp4",
+        'it\'s "quoted" `here`.mp4',
         "🎥 камера 摄像头.mp4",
         "كاميرا-שלום.mp4",
         "2026-03-02T08:15:00.mp4",
@@ -87,10 +88,8 @@ def test_a_name_that_is_no_unicode_is_opened_or_refused_as_a_media_error(films):
     film = films("plain.mp4", count=3)
     odd = os.fsencode(film.parent) + b"/\xff\xfe.mp4"
     os.rename(film, odd)
-    try:
+    with contextlib.suppress(MediaError):
         assert probe(type(film)(os.fsdecode(odd))).picture.frames == 3
-    except MediaError:
-        pass
 
 
 def refused(path, match):
@@ -114,7 +113,9 @@ def test_empty(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.avi", "a.mkv", "a.txt", "a.ts"])
-@pytest.mark.parametrize("content", [b"not a video at all\n" * 50, bytes(5000), b"\x00", b"%PDF-1.7\n" + bytes(range(256)) * 20])
+@pytest.mark.parametrize(
+    "content", [b"not a video at all\n" * 50, bytes(5000), b"\x00", b"%PDF-1.7\n" + bytes(range(256)) * 20]
+)
 def test_not_a_video(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(MediaError):
@@ -165,7 +166,7 @@ def test_a_cut_off_film_ends_where_its_pictures_end(films, name):
 def test_cut_off_after_the_header(films):
     path = films("a.mkv")
     path.write_bytes(path.read_bytes()[:600])
-    with pytest.raises(MediaError, match="zero length|not a video|decoded"):
+    with pytest.raises(MediaError, match=r"zero length|not a video|decoded"):
         probe(path)
 
 
@@ -226,7 +227,9 @@ def test_only_sound(tmp_path, films):
         refused(tmp_path / name, "only sound")
 
 
-@pytest.mark.parametrize("name", ["a.jpg", "a.png", "a.gif", "a.webp", "a.bmp", "a.tiff", "jpeg-named.mp4", "frame%03d.jpg"])
+@pytest.mark.parametrize(
+    "name", ["a.jpg", "a.png", "a.gif", "a.webp", "a.bmp", "a.tiff", "jpeg-named.mp4", "frame%03d.jpg"]
+)
 def test_an_image_is_called_an_image(tmp_path, name):
     kind = "JPEG" if name.endswith((".mp4", ".jpg")) else None
     Image.fromarray(np.full((48, 64, 3), 90, np.uint8)).save(tmp_path / name, kind)
@@ -242,7 +245,10 @@ def test_a_moving_gif_is_a_video(tmp_path, films):
 
 def test_a_cover_image_does_not_make_a_song_a_video(tmp_path, films):
     Image.fromarray(np.full((48, 64, 3), 90, np.uint8)).save(tmp_path / "cover.jpg")
-    with av.open(str(tmp_path / "song.m4a"), "w", format="mp4") as target, av.open(str(tmp_path / "cover.jpg")) as cover:
+    with (
+        av.open(str(tmp_path / "song.m4a"), "w", format="mp4") as target,
+        av.open(str(tmp_path / "cover.jpg")) as cover,
+    ):
         sound = target.add_stream("aac", rate=48_000, layout="mono")
         picture = target.add_stream_from_template(cover.streams.video[0])
         picture.disposition = av.stream.Disposition.attached_pic

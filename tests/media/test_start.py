@@ -61,14 +61,26 @@ def test_times_in_file_names(name):
     assert name_time(name, UTC) == MARCH_2
 
 
-@pytest.mark.parametrize(("name", "ms"), [("PXL_20260302_081500123", 123), ("1772439300456", 456), ("2026-03-02T08-15-00.5Z", 500)])
+@pytest.mark.parametrize(
+    ("name", "ms"), [("PXL_20260302_081500123", 123), ("1772439300456", 456), ("2026-03-02T08-15-00.5Z", 500)]
+)
 def test_thousandths_are_kept(name, ms):
     assert name_time(name, ZoneInfo("Asia/Tokyo")) == MARCH_2 + ms
 
 
 @pytest.mark.parametrize(
     "name",
-    ["dock", "cam1", "2026-03-02", "20261302_081500", "20260302_251500", "20260230_081500", "v1.2.3", "123456789012345", "9772439300"],
+    [
+        "dock",
+        "cam1",
+        "2026-03-02",
+        "20261302_081500",
+        "20260302_251500",
+        "20260230_081500",
+        "v1.2.3",
+        "123456789012345",
+        "9772439300",
+    ],
 )
 def test_other_numbers_are_no_times(name):
     assert name_time(name, UTC) is None

@@ -246,8 +246,7 @@ def _audio(stream: AudioStream) -> AudioTrack:
     return AudioTrack(stream.codec_context.name, stream.sample_rate, stream.channels, stream.language)
 
 
-def _warnings(
-    scan: _Scan, container: InputContainer, stream: VideoStream, sound: AudioStream | None) -> Iterator[str]:
+def _warnings(scan: _Scan, container: InputContainer, stream: VideoStream, sound: AudioStream | None) -> Iterator[str]:
     yield from scan.problems
     declared, found = _declared_ms(container, stream), max(scan.end_ms, scan.sound_end_ms)
     if declared - found > max(1000, declared // 50):

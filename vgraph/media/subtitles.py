@@ -30,12 +30,12 @@ def read_subtitles(path: Path, warnings: Warnings) -> tuple[Utterance, ...]:
     text are left out. Raises SidecarError when the file cannot be read as subtitles at all.
     """
     kind, text = path.suffix[1:].lower(), read_text(path)
-    text = _cues_only(text) if kind == "vtt" else text
-    timed = _timed_lines(text, kind, warnings)
+    text = text if kind == "ass" else _cues_only(text, kind, warnings)
     events = _parsed(path, text, kind).events
     if not events and text.strip():
         warnings.note("holds no cues")
-    spoken = [u for event, line in zip(events, timed, strict=False) for u in _utterances(event, line, warnings)]
+    lines = _event_lines(text, kind)
+    spoken = [u for event, line in zip(events, lines, strict=False) for u in _utterances(event, line, warnings)]
     return tuple(sorted(spoken, key=lambda utterance: (utterance.offset_ms, utterance.end_offset_ms)))
 
 
@@ -49,27 +49,30 @@ def _parsed(path: Path, text: str, kind: str) -> SSAFile:
         raise SidecarError(f"{path}: cannot be read as .{kind} subtitles ({error})", path=str(path)) from error
 
 
-def _cues_only(text: str) -> str:
-    """WebVTT without headers, notes, styles and cue names, whose lines pysubs2 would take for speech; lines keep their places."""
-    inside, kept = False, []
-    for line in text.split("\n"):
-        inside = "-->" in line or (inside and bool(line.strip()))
+def _cues_only(text: str, kind: str, warnings: Warnings) -> str:
+    """Times and words only, every line in its place; pysubs2 would take the rest for words of the cue before.
+
+    Left out are cues whose times cannot be read, and WebVTT's notes, styles and names of cues.
+    """
+    stamp, inside, kept = _stamp(kind), kind == "srt", []
+    for number, line in enumerate(text.split("\n"), 1):
+        if "-->" in line:
+            inside = len(stamp.findall(line)) == 2
+            if not inside:
+                warnings.skipped(number, f"times cannot be read: {line.strip()[:60]!r}")
+        elif kind == "vtt" and not line.strip():
+            inside = False
         kept.append(line if inside else "")
     return "\n".join(kept)
 
 
-def _timed_lines(text: str, kind: str, warnings: Warnings) -> list[int]:
-    """The line (from 1) of every cue that pysubs2 finds, in order."""
+def _event_lines(text: str, kind: str) -> list[int]:
+    """The line (from 1) of every event that pysubs2 finds, in order."""
     lines = enumerate(text.split("\n"), 1)
     if kind == "ass":
         return [number for number, line in lines if line.startswith(("Dialogue:", "Comment:"))]
-    stamp, timed = _stamp(kind), []
-    for number, line in lines:
-        if len(stamp.findall(line)) == 2:
-            timed.append(number)
-        elif "-->" in line:
-            warnings.skipped(number, f"times cannot be read: {line.strip()[:60]!r}")
-    return timed
+    stamp = _stamp(kind)
+    return [number for number, line in lines if len(stamp.findall(line)) == 2]
 
 
 def _stamp(kind: str) -> re.Pattern[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import AnyStr
 
 from vgraph.errors import SidecarError
 
@@ -96,33 +95,35 @@ def _encoding(head: bytes) -> str:
 
 def read_lines(path: Path, warnings: Warnings) -> Iterator[tuple[int, str]]:
     """Lines that are not blank, with their numbers from 1, read as they are asked for. Raises SidecarError."""
+    for number, line in enumerate(_raw_lines(path), 1):
+        if len(line) > LONGEST_LINE:
+            warnings.skipped(number, f"longer than {LONGEST_LINE >> 20} MiB")
+        elif text := line.strip():
+            yield number, text
+
+
+def _raw_lines(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(_raw_lines(file, path), 1):
-                if len(line) > LONGEST_LINE:
-                    warnings.skipped(number, f"longer than {LONGEST_LINE >> 20} MiB")
-                elif text := line.strip():
-                    yield number, text
+            encoding = _encoding(file.read(4096))
+            file.seek(0)
+            if encoding == "utf-8":
+                yield from map(_line, _limited(file.readline))
+                return
+        with path.open(encoding=encoding) as text:
+            yield from _limited(text.readline)
+    except UnicodeDecodeError as error:
+        raise SidecarError(f"{path}: is not the {encoding} it begins as ({error.reason})", path=str(path)) from error
     except OSError as error:
         raise _unreadable(path, error) from error
 
 
-def _raw_lines(file: BinaryIO, path: Path) -> Iterator[str]:
-    encoding = _encoding(file.read(4096))
-    file.seek(0)
-    if encoding != "utf-8":
-        try:
-            yield from io.TextIOWrapper(file, encoding)
-        except UnicodeDecodeError as error:
-            raise SidecarError(
-                f"{path}: is not the {encoding} it begins as ({error.reason})", path=str(path)
-            ) from error
-        return
-    while line := file.readline(LONGEST_LINE + 1):
-        whole = line
-        while len(whole) > LONGEST_LINE and not whole.endswith(b"\n"):
-            whole = file.readline(LONGEST_LINE + 1) or b"\n"
-        yield _line(line)
+def _limited(readline: Callable[[int], AnyStr]) -> Iterator[AnyStr]:
+    """Lines; of one that is too long only the beginning, so that a file without newlines is not held."""
+    while line := readline(LONGEST_LINE + 1):
+        yield line
+        while len(line) > LONGEST_LINE and line[-1:] not in (b"\n", "\n"):
+            line = readline(LONGEST_LINE + 1)
 
 
 def _line(line: bytes) -> str:
