@@ -21,6 +21,8 @@ from vgraph.evals.world.__main__ import main
 from vgraph.evals.world.questions import KINDS
 from vgraph.evals.world.scene import position
 from vgraph.evals.world.sprites import BAR_PX
+from vgraph.media.probe import probe
+from vgraph.media.sidecars import read_sidecars
 
 SEEDS = (1, 7, 42)
 SMALL = {"minutes": 1.0, "picture": Picture(320, 180, 5)}
@@ -311,6 +313,22 @@ def test_the_burnt_in_clock_changes_when_the_cameras_second_does(small: tuple[Wo
         shown = [(recording.start_ms + n * 200 - camera.clock_offset_ms) // 1000 for n in (number - 1, number)]
         difference = np.abs(bars[number] - bars[number - 1]).max()
         assert (difference > 60) == (shown[0] != shown[1]), number
+
+
+def test_the_sidecars_are_read_without_a_warning(small: tuple[World, WorldFiles]) -> None:
+    world, files = small
+    for video, (camera, recording) in zip(files.videos, world.script.recordings(), strict=True):
+        probed = probe(video.video)
+        sidecars = read_sidecars(video.video, probed.picture)
+        assert sidecars.warnings == ()
+        assert probed.warnings == ("no sound track",)
+        assert sidecars.camera is not None
+        assert (sidecars.camera.label, sidecars.camera.place) == (camera.id, camera.place)
+        assert sidecars.start_ms == video.start_ms == recording.start_ms - camera.clock_offset_ms
+        assert len(sidecars.captions) == len(world.captions(recording.stem))
+        assert {u.speaker for u in sidecars.utterances} <= {p.name for p in world.script.people}
+        assert sidecars.detections or not world.scene.presence[recording.stem]
+        assert len(sidecars.files) == 4
 
 
 def test_subtitles_name_who_speaks(small: tuple[World, WorldFiles]) -> None:

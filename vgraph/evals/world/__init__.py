@@ -27,7 +27,7 @@ from vgraph.evals.world.script import Camera, Recording, Script
 from vgraph.evals.world.speech import can_speak, vtt
 from vgraph.evals.world.truth import truth
 
-__all__ = ["Noise", "Picture", "World", "WorldFiles", "WorldVideo"]
+__all__ = ["DEMO_SEED", "Noise", "Picture", "World", "WorldFiles", "WorldVideo"]
 
 Progress = Callable[[str, float], None]
 """Told what is being written and the share of the whole that is done, 0 to 1."""
@@ -35,6 +35,8 @@ Progress = Callable[[str, float], None]
 START = datetime.datetime(2026, 3, 3, 9, 0)  # noqa: DTZ001 - wall-clock time, the zone stands beside it
 ZONE = "Europe/Berlin"
 TRUTH = "truth.json"
+DEMO_SEED = 190
+"""A world in which three minutes hold questions of all kinds and every camera hears something."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""python -m vgraph.evals.world --seed 7 --out DIR"""
+"""python -m vgraph.evals.world --seed 190 --out DIR"""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from vgraph.errors import VGraphError
-from vgraph.evals.world import World
+from vgraph.evals.world import DEMO_SEED, World
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m vgraph.evals.world", description="Render a synthetic world.")
-    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--seed", type=int, default=DEMO_SEED)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     parser.add_argument("--cameras", type=int, default=5, help="4 to 8")
     parser.add_argument("--minutes", type=float, default=3.0)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
 from vgraph.evals.world.script import Action, Script
-from vgraph.evals.world.site import ZONES, Thing, Vehicle
+from vgraph.evals.world.site import ZONES, Vehicle
 
 Naming = Callable[[str], str]
 """From an id to what it is called in a sentence."""
@@ -61,12 +61,6 @@ def relations(action: Action) -> tuple[tuple[str, str, str], ...]:
     main = (action.subject, action.verb, action.object)
     more = ((getattr(action, a), verb, getattr(action, b)) for a, verb, b in _LINKS.get(action.verb, ()))
     return (main, *more)
-
-
-def look(script: Script, id_: str) -> str:
-    """What somebody who cannot read names would say."""
-    item = script.named[id_]
-    return item.look if isinstance(item, Thing | Vehicle) else f"{item.look}"
 
 
 def clock(ms: int, tz: str, form: str = "%H:%M:%S") -> str:

@@ -112,6 +112,8 @@ def _candidates(windows: Sequence[_Window], rng: random.Random) -> dict[str, lis
         kind: [question for window in windows for make in makers for question in make(window)]
         for kind, makers in _MAKERS.items()
     }
+    several = [question for question in found["how_many"] if question.answer != "1"]
+    found["how_many"] = several or found["how_many"]
     for questions in found.values():
         rng.shuffle(questions)
     return found

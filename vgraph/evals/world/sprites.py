@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from vgraph.evals.world.site import CORRIDOR_Y, ZONES, Rect, Vehicle
+from vgraph.evals.world.site import ZONES, Rect, Vehicle, Zone
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from PIL import Image, ImageDraw, ImageFont
 
-Sprite = "NDArray[np.uint8]"
 Colour = tuple[int, int, int]
 
 COLOURS: dict[str, Colour] = {
@@ -117,29 +116,34 @@ def bubble() -> NDArray[np.uint8]:
 
 
 def floor(area: Rect, width: int, height: int, scale: float) -> NDArray[np.uint8]:
-    """What a camera sees when nobody is there: RGB, the zones' floors with their names, doors, bays and the lane."""
+    """What a camera sees when nobody is there: RGB, the zones' floors with their names, doors and bays."""
     image, draw = _canvas(width, height, (120, 122, 120))
     for zone in ZONES.values():
-        if not zone.area.overlaps(area):
-            continue
-        x, y = (zone.area.x - area.x) * scale, (zone.area.y - area.y) * scale
-        right, bottom = x + zone.area.width * scale, y + zone.area.height * scale
-        tint = sum(map(ord, zone.id)) % 5 * 5
-        base = FLOORS[zone.outdoors]
-        draw.rectangle(
-            (x, y, right, bottom), fill=(base[0] - tint, base[1] - tint, base[2] - 2 * tint), outline=(90, 90, 90)
-        )
-        for bay in zone.bays:
-            bx, by = (bay[0] - area.x) * scale, (bay[1] - area.y) * scale
-            draw.rectangle((bx - 2.3 * scale, by - scale, bx + 2.3 * scale, by + 4), outline=(235, 235, 235), width=2)
-        if zone.door:
-            dx, dy = (zone.door[0] - area.x) * scale, (zone.door[1] - area.y) * scale
-            near = min(CORRIDOR_Y, zone.door[1])
-            draw.rectangle((dx - scale, dy - 5, dx + scale, dy + 5), fill=(90, 60, 30) if near else None)
-        words = text(zone.name.upper(), LABEL_PX, (70, 70, 75), (base[0] - tint, base[1] - tint, base[2] - 2 * tint))
-        from PIL import Image
-
-        shown = (max(x, 0) + min(right, width)) / 2 - words.shape[1] / 2
-        if min(right, width) - max(x, 0) >= words.shape[1]:
-            image.paste(Image.fromarray(words), (round(shown), round(max(y, 0)) + BAR_PX + 2))
+        if zone.area.overlaps(area):
+            _zone(image, draw, zone, area, scale)
     return _array(image.convert("RGB")).copy()
+
+
+def _zone(image: Image.Image, draw: ImageDraw.ImageDraw, zone: Zone, area: Rect, scale: float) -> None:
+    red, green, blue = FLOORS[zone.outdoors]
+    tint = sum(map(ord, zone.id)) % 5 * 5
+    ground = (red - tint, green - tint, blue - 2 * tint)
+    x, y = (zone.area.x - area.x) * scale, (zone.area.y - area.y) * scale
+    right = x + zone.area.width * scale
+    draw.rectangle((x, y, right, y + zone.area.height * scale), fill=ground, outline=(90, 90, 90))
+    for bay in zone.bays:
+        bx, by = (bay[0] - area.x) * scale, (bay[1] - area.y) * scale
+        draw.rectangle((bx - 2.3 * scale, by - scale, bx + 2.3 * scale, by + 4), outline=PAPER, width=2)
+    if zone.door:
+        dx, dy = (zone.door[0] - area.x) * scale, (zone.door[1] - area.y) * scale
+        draw.rectangle((dx - scale, dy - 5, dx + scale, dy + 5), fill=(90, 60, 30))
+    _place_name(image, zone.name.upper(), ground, max(x, 0), min(right, image.width), round(max(y, 0)))
+
+
+def _place_name(image: Image.Image, name: str, ground: Colour, left: float, right: float, top: int) -> None:
+    """Written in the middle of the zone's part of the picture, where it fits."""
+    from PIL import Image
+
+    words = Image.fromarray(text(name, LABEL_PX, (70, 70, 75), ground))
+    if right - left >= words.width:
+        image.paste(words, (round((left + right - words.width) / 2), top + BAR_PX + 2))
