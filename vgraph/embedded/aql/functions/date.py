@@ -1,7 +1,7 @@
 """Date functions. A date is a number (milliseconds since 1970 in UTC) or an ISO 8601 string.
 
-A date that cannot be read, or lies outside the years 0 to 9999, gives null and warning 1572; an argument of a wrong type null and
-warning 1542; an unknown time zone is an error. Source: ArangoDB documentation, "Date functions in AQL".
+A date that cannot be read, or lies outside the years 0 to 9999, gives null and warning 1572; an argument of a wrong
+type null and warning 1542; an unknown time zone is an error. Source: ArangoDB documentation, "Date functions in AQL".
 """
 
 from __future__ import annotations
