@@ -19,6 +19,7 @@ from vgraph.evals.metrics import Expected, answer_matches
 from vgraph.evals.world import Picture, World, WorldFiles, speech
 from vgraph.evals.world.__main__ import main
 from vgraph.evals.world.questions import KINDS
+from vgraph.evals.world.render import render
 from vgraph.evals.world.scene import position
 from vgraph.evals.world.sprites import BAR_PX
 from vgraph.media.probe import probe
@@ -364,6 +365,21 @@ def test_speech_is_heard_when_it_is_spoken() -> None:
         spoken[first : last + 1] = True
         assert loud[first : last + 1].any()
     assert not (loud & ~spoken).any()
+
+
+@pytest.mark.skipif(not speech.can_speak(), reason="espeak-ng is not installed")
+def test_the_sound_track_is_as_long_as_the_picture(tmp_path: Path) -> None:
+    world = World.generate(5, cameras=4, **SMALL)
+    camera, recording = next(world.script.recordings())
+    told: list[float] = []
+    path = tmp_path / "a.mp4"
+    render(world.scene, camera, recording, world.picture, path, speak=True, progress=told.append)
+    with av.open(str(path)) as container:
+        sound = container.streams.audio[0]
+        assert sound.codec_context.name == "aac"
+        assert float(sound.duration * sound.time_base) == pytest.approx(60, abs=0.2)
+    assert told == sorted(told)
+    assert 0.9 < told[-1] <= 1
 
 
 def test_writing_again_keeps_whole_files_and_makes_missing_ones(tmp_path: Path) -> None:
