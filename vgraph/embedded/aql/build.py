@@ -39,6 +39,7 @@ class Context:
         self.guards: list[Guard] = []
         self.read: set[str] = set()
         self.written: set[str] = set()
+        self.rules: dict[str, None] = {}
         self._evaluate = evaluate
         self._fresh = fresh
         self._node = 0
@@ -127,6 +128,10 @@ class _Builder:
         return p.Plan(tuple(self.nodes), frozenset(self.context.read) - before[0], frozenset(self.context.written) - before[1])
 
     def add(self, node: p.PlanNode) -> None:
+        """Append a node. Numbers are left out for the calculations that are nodes of their own on the server."""
+        for expr in calculated(node):
+            if not isinstance(expr, Variable):
+                self.context.node_id()
         self.nodes.append(replace(node, id=self.context.node_id()))
 
     def statement(self, statement: ast.Statement) -> None:
@@ -436,6 +441,27 @@ class _Builder:
         """INSERT and UPDATE of UPSERT: only one of them is evaluated."""
         self.check_reads(expr)
         return cast(Expr, self._lifted(expr, lazy=True))
+
+
+def calculated(node: p.PlanNode) -> Iterator[Expr]:
+    """The expressions of a node that the server computes in CalculationNodes before it."""
+    match node:
+        case p.FilterNode(condition=expr):
+            if not is_constant(expr):
+                yield expr
+        case p.ReturnNode(value=expr) | p.EnumerateListNode(source=expr):
+            yield expr
+        case p.InsertNode(document=expr) | p.RemoveNode(key=expr):
+            yield expr
+        case p.UpdateNode(key=key, document=document):
+            yield document
+            if key is not None:
+                yield key
+        case p.SortNode(keys=keys):
+            yield from (key.value for key in keys)
+        case p.CollectNode(groups=groups, aggregates=aggregates):
+            yield from (group.value for group in groups)
+            yield from (aggregate.argument for aggregate in aggregates)
 
 
 def _has_subquery(node: ast.Node) -> bool:

@@ -43,10 +43,16 @@ class Program:
     together: int
     origin: int
     frame: Frame
+    last: p.PlanNode
 
     def run(self, rt: Run) -> Iterator[list[Any]]:
         """Lists of results, computed as they are asked for."""
-        return self.values([None] * self.frame.width, rt)
+        try:
+            yield from self.values([None] * self.frame.width, rt)
+        except ArangoError as error:
+            if self.value is not None:
+                error.message += f" [node #{self.last.id}: {self.last.type}]"
+            raise
 
     def values(self, seed: Row, rt: Run) -> Iterator[list[Any]]:
         value = self.value
@@ -145,7 +151,7 @@ class _Compiler:
                 operator.last = number == last
             compiled.append(Step(operator, node))
             self.read |= collections_of(node)
-        return Program(compiled, value, together(nodes), self.frame.spare(), self.frame)
+        return Program(compiled, value, together(nodes), self.frame.spare(), self.frame, plan.nodes[-1])
 
     def returned(self, node: p.ReturnNode, compiled: list[Step]) -> Closure:
         value = self.closure(node.value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vgraph.embedded.errors import ArangoError
 
+from ..values import type_name
 from .rows import BATCH, Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
 
 if TYPE_CHECKING:
@@ -106,7 +107,11 @@ class EnumerateList:
     def expand(self, row: Row, rt: Run, sizes: Sizes) -> Rows:
         items = self.source(row, rt)
         if not isinstance(items, list | range):
-            rt.warnings.add(1563, "array expected - collection or array expected as operand to FOR loop")
+            rt.warnings.add(
+                1563,
+                "collection or array expected as operand to FOR loop; "
+                f"you provided a value of type '{type_name(items)}'",
+            )
             return
         yield from spread(row, self.slot, items, self.filter, rt, sizes)
 

@@ -33,8 +33,8 @@ RULES: tuple[Rule, ...] = (
     Rule("optimize-subqueries", subqueries.optimize_subqueries),
     Rule("move-calculations-up", calculations.move_calculations_up),
     Rule("split-filters", filters.split_filters, shown=False),
-    Rule("move-filters-up", filters.move_filters_up),
     Rule("remove-unnecessary-filters", filters.remove_unnecessary_filters, necessary=True),
+    Rule("move-filters-up", filters.move_filters_up),
     Rule("remove-redundant-sorts", limits.remove_redundant_sorts),
     Rule("use-indexes", indexes.use_indexes),
     Rule("use-index-for-sort", indexes.use_index_for_sort),
@@ -57,13 +57,12 @@ RULES: tuple[Rule, ...] = (
 
 def optimize(plan: Plan, context: Context, switches: frozenset[str] = frozenset()) -> Plan:
     """Apply every rule in turn to the plan and to the plans of its subqueries."""
-    applied: dict[str, None] = {}
     for rule in RULES:
         if rule.necessary or enabled(rule.name, switches):
-            plan = everywhere(plan, rule, context, applied)
+            plan = everywhere(plan, rule, context)
     vectors.refuse_leftovers(plan)
     views.refuse_scorers(plan)
-    return replace(plan, rules=tuple(name for name in applied))
+    return replace(plan, rules=tuple(context.rules))
 
 
 def enabled(name: str, switches: frozenset[str]) -> bool:
@@ -72,7 +71,7 @@ def enabled(name: str, switches: frozenset[str]) -> bool:
     return "-all" not in switches or "+" + name in switches or "+all" in switches
 
 
-def everywhere(plan: Plan, rule: Rule, context: Context, applied: dict[str, None]) -> Plan:
+def everywhere(plan: Plan, rule: Rule, context: Context) -> Plan:
     """The rule on the innermost plans first."""
 
     def inner(node: ast.Node) -> ast.Node:
@@ -80,7 +79,7 @@ def everywhere(plan: Plan, rule: Rule, context: Context, applied: dict[str, None
             return node
         changed = rule.apply(node, context)
         if changed is not node and rule.shown:
-            applied[rule.name] = None
+            context.rules[rule.name] = None
         return changed
 
     found = ast.transform(plan, inner)

@@ -264,6 +264,8 @@ def with_index(
         node.variable, node.collection, found.lookups, projection=node.projection, id=context.node_id()
     )
     kept = [item for item in between if id(item) not in covered]
+    if covered:
+        context.rules |= {"use-indexes": None, "remove-filter-covered-by-index": None}
     return [*nodes[:position], index_node, *kept, *nodes[end:]]
 
 

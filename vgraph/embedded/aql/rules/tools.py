@@ -143,4 +143,7 @@ BARRIERS = (
 
 
 def passable(node: p.PlanNode) -> bool:
-    return not isinstance(node, BARRIERS) and not any(plan.modifies for plan in p.subplans(node))
+    """Whether rows may be dropped before a node instead of after it: nobody can tell."""
+    if isinstance(node, BARRIERS) or any(plan.modifies for plan in p.subplans(node)):
+        return False
+    return not isinstance(node, p.CalculationNode | p.SubqueryNode) or is_deterministic(node)
