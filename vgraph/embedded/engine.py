@@ -214,6 +214,11 @@ class Engine:
         with self._catalog_lock:
             return self._loader.load(connection, version)
 
+    @property
+    def opened_here(self) -> bool:
+        """Whether this process opened the engine, not the one it was forked from."""
+        return self._pid == os.getpid()
+
     def close(self) -> None:
         """Close every idle connection; transactions still open end with theirs."""
         self._closed = True
@@ -349,6 +354,11 @@ class Transaction:
             self.engine.give_back(connection)
         for hook in hooks:
             hook()
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether this transaction is the writer already."""
+        return self._writing
 
     @property
     def ended(self) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_LENGTH: Final = 254
 _KEY: Final = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}", re.ASCII)
 _is_key = _KEY.fullmatch
-_GENERATORS: Final = ("traditional", "autoincrement", "uuid", "padded")
+GENERATORS: Final = ("padded", "uuid", "autoincrement", "traditional")
 _LARGEST: Final = 2**63 - 1
 
 
@@ -56,7 +56,7 @@ def normalise_options(options: Any) -> dict[str, Any]:
     if not isinstance(options, dict):
         raise ArangoError(1232)
     kind = options.get("type") or "traditional"
-    if kind not in _GENERATORS:
+    if kind not in GENERATORS:
         raise ArangoError(1232)
     result: dict[str, Any] = {"allowUserKeys": bool(options.get("allowUserKeys", True)), "type": kind}
     if kind == "autoincrement":

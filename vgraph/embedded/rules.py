@@ -84,7 +84,7 @@ def _compute(collection: Collection, doc: Document, computed: dict[str, Any]) ->
     txn = collection.txn
     binds = {"doc": doc} if "@doc" in computed["expression"] else {}
     options = {"failOnWarning": computed["failOnWarning"]}
-    value = next(iter(aql.execute(txn, txn.database, computed["expression"], binds, options).rows), None)
+    [value] = aql.execute(txn, txn.database, computed["expression"], binds, options).all()
     if value is None and not computed["keepNull"]:
         doc.pop(computed["name"], None)
     else:

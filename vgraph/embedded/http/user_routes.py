@@ -1,0 +1,140 @@
+"""/_api/user and /_open/auth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vgraph.embedded import users
+from vgraph.embedded.engine import Transaction
+from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.http.context import Context
+from vgraph.embedded.http.router import Routes
+from vgraph.embedded.http.wire import Answer, done, json_answer
+
+routes = Routes()
+
+
+@routes.on("POST", "/_open/auth")
+def log_in(context: Context) -> Answer:
+    body = context.request.json_object()
+    with context.app.engine.reading() as txn:
+        name = body.get("username")
+        if not users.check_password(txn, name, body.get("password")):
+            raise ArangoError(401, "Wrong credentials")
+        return json_answer({"jwt": users.token(txn, str(name))})
+
+
+@routes.on("GET", "/_api/user")
+def list_users(context: Context) -> Answer:
+    with context.app.engine.reading() as txn:
+        return done(200, result=users.listed(txn))
+
+
+@routes.on("POST", "/_api/user")
+def create(context: Context) -> Answer:
+    with context.app.engine.writing() as txn:
+        return done(201, **users.create(txn, context.request.json_object()))
+
+
+@routes.on("GET", "/_api/user/{user}")
+def read(context: Context, user: str) -> Answer:
+    with context.app.engine.reading() as txn:
+        return done(200, **users.get(txn, user))
+
+
+@routes.on("PUT PATCH", "/_api/user/{user}")
+def change(context: Context, user: str) -> Answer:
+    replace = context.request.method == "PUT"
+    with context.app.engine.writing() as txn:
+        return done(200, **users.change(txn, user, context.request.json_object(), replace=replace))
+
+
+@routes.on("DELETE", "/_api/user/{user}")
+def remove(context: Context, user: str) -> Answer:
+    with context.app.engine.writing() as txn:
+        users.remove(txn, user)
+    return done(202)
+
+
+@routes.on("GET", "/_api/user/{user}/database")
+def databases(context: Context, user: str) -> Answer:
+    with context.app.engine.reading() as txn:
+        held = users.grants(txn, user)
+        if context.request.flag("full"):
+            return done(200, result=_full(txn, held))
+        levels = {name: users.database_level(held, name) for name in txn.catalog.databases}
+    return done(200, result={name: level for name, level in levels.items() if level != "none"})
+
+
+def _full(txn: Transaction, held: dict[str, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for name, database in txn.catalog.databases.items():
+        entry = held.get(name, {})
+        granted = entry.get("collections", {})
+        collections = {collection: granted.get(collection, "undefined") for collection in (*database.collections, "*")}
+        result[name] = {"permission": entry.get("permission", "undefined"), "collections": collections}
+    result["*"] = {"permission": held.get("*", {}).get("permission", "none")}
+    return result
+
+
+@routes.on("GET", "/_api/user/{user}/database/{database}")
+def database_level(context: Context, user: str, database: str) -> Answer:
+    with context.app.engine.reading() as txn:
+        _need(txn, database)
+        return done(200, result=users.database_level(users.grants(txn, user), database))
+
+
+@routes.on("GET", "/_api/user/{user}/database/{database}/{collection}")
+def collection_level(context: Context, user: str, database: str, collection: str) -> Answer:
+    with context.app.engine.reading() as txn:
+        _need(txn, database, collection)
+        return done(200, result=users.collection_level(users.grants(txn, user), database, collection))
+
+
+@routes.on("PUT", "/_api/user/{user}/database/{database}")
+def grant_database(context: Context, user: str, database: str) -> Answer:
+    return _grant(context, user, database, None)
+
+
+@routes.on("PUT", "/_api/user/{user}/database/{database}/{collection}")
+def grant_collection(context: Context, user: str, database: str, collection: str) -> Answer:
+    return _grant(context, user, database, collection)
+
+
+def _grant(context: Context, user: str, database: str, collection: str | None) -> Answer:
+    level = context.request.json_object().get("grant")
+    if level is None:
+        raise ArangoError(10, "expecting grant to be one of rw, ro, none")
+    with context.app.engine.writing() as txn:
+        _need(txn, database, collection)
+        users.grant(txn, user, database, collection, level)
+    name = database if collection is None else f"{database}/{collection}"
+    return json_answer({name: level, "code": 200, "error": False})
+
+
+@routes.on("DELETE", "/_api/user/{user}/database/{database}")
+def revoke_database(context: Context, user: str, database: str) -> Answer:
+    return _revoke(context, user, database, None)
+
+
+@routes.on("DELETE", "/_api/user/{user}/database/{database}/{collection}")
+def revoke_collection(context: Context, user: str, database: str, collection: str) -> Answer:
+    return _revoke(context, user, database, collection)
+
+
+def _revoke(context: Context, user: str, database: str, collection: str | None) -> Answer:
+    with context.app.engine.writing() as txn:
+        _need(txn, database, collection)
+        users.grant(txn, user, database, collection, None)
+    return done(202)
+
+
+def _need(txn: Transaction, database: str, collection: str | None = None) -> None:
+    """What a permission is for has to be there, or be "*"; 1228, 1203."""
+    if database == "*":
+        return
+    info = txn.catalog.databases.get(database)
+    if info is None:
+        raise ArangoError(1228)
+    if collection not in (None, "*") and collection not in info.collections:
+        raise ArangoError(1203, f"collection or view not found: {collection}")
