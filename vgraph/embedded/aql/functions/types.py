@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from ..instants import parse_date
 from ..values import to_array, to_bool, to_number, to_string, type_name
 from .registry import Table, Value
 
@@ -55,6 +56,11 @@ def is_key(rt: Runtime, value: Value) -> bool:
 @TABLE.add("IS_IPV4", args=(1, 1))
 def is_ipv4(rt: Runtime, value: Value) -> bool:
     return type(value) is str and IPV4.fullmatch(value) is not None
+
+
+@TABLE.add("IS_DATESTRING", args=(1, 1))
+def is_datestring(rt: Runtime, value: Value) -> bool:
+    return type(value) is str and parse_date(value) is not None
 
 
 @TABLE.add("TYPENAME", args=(1, 1))
