@@ -7,6 +7,7 @@ Anything else is final. Replies are taken as plain JSON, so that servers which o
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -64,6 +65,8 @@ class Endpoint:
     @cached_property
     def client(self) -> OpenAI:
         """The SDK's client; its own retries are off, since ours obey one policy for every stage."""
+        for transport in ("httpx", "httpx2"):  # they log whole addresses, which may hold a password or a token
+            logging.getLogger(transport).setLevel(logging.WARNING)
         made: OpenAI = require("openai").OpenAI(
             base_url=self._url, api_key=self._key or "none", timeout=self._timeout_s, max_retries=0
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -39,19 +40,22 @@ def blocks(audio: Iterable[AudioPiece], block_ms: int) -> Iterator[AudioPiece]:
 
 
 def quietest(samples: NDArray[np.float32], sample_rate: int) -> int:
-    """The sample in the last third with the least energy around it (windows of 100 ms); the last such one on a tie."""
+    """The sample in the last third with the least energy around it (windows of 100 ms); the last such one on a tie.
+
+    It falls on a whole millisecond, so that the offsets of what follows stay exact however many cuts there are.
+    """
     import numpy as np
 
     size = max(sample_rate * _WINDOW_MS // 1000, 1)
     first = len(samples) * 2 // 3
     count = max((len(samples) - first) // size, 1)
     tail = samples[first : first + count * size]
-    energy = np.square(tail, dtype=np.float64)[: count * size]
-    if len(energy) < count * size:
+    if len(tail) < count * size:
         return len(samples)
-    sums = energy.reshape(count, size).sum(axis=1)
+    sums = np.square(tail, dtype=np.float64).reshape(count, size).sum(axis=1)
     quiet = count - 1 - int(np.argmin(sums[::-1]))
-    return first + quiet * size + size // 2
+    cut = first + quiet * size + size // 2
+    return cut - cut % (sample_rate // math.gcd(sample_rate, 1000))
 
 
 def _continues(held: AudioPiece, piece: AudioPiece) -> bool:

@@ -1,0 +1,433 @@
+"""Chat, embeddings and transcription against a real HTTP server that speaks OpenAI's API, well or badly."""
+
+import base64
+import json
+import math
+import wave
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+from vgraph.errors import BadReply, ModelError
+from vgraph.models import ChatModel, Embedder, Transcriber
+from vgraph.models.endpoint import Endpoint, EndpointError
+from vgraph.models.openai import OpenAIChat, OpenAIEmbedder, OpenAITranscriber
+from vgraph.types import AudioPiece, Message, ToolCall, ToolSpec, Usage, Word
+
+from .conftest import Request, Response, Server
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"people": {"type": "array", "items": {"type": "string"}}},
+    "required": ["people"],
+    "additionalProperties": False,
+}
+ASK = [Message("user", "Who is there?")]
+FIND = ToolSpec(
+    "find",
+    "Look something up.",
+    {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+)
+
+
+def said(content=None, *, finish="stop", tokens=(10, 5), **message) -> Response:
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
+    usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
+    return Response({"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage})
+
+
+def refusing(message: str, status: int = 400) -> Response:
+    return Response({"error": {"message": message}}, status)
+
+
+def chat(server: Server, **more) -> OpenAIChat:
+    return OpenAIChat(Endpoint(**{"base_url": server.url, "timeout_s": 5.0, "retries": 1, **more}), "m")
+
+
+def test_the_adapters_fit_their_protocols(server):
+    endpoint = Endpoint(base_url=server.url)
+    assert isinstance(OpenAIChat(endpoint, "m"), ChatModel)
+    assert isinstance(OpenAITranscriber(endpoint, "m"), Transcriber)
+    server.script = [Response({"data": [{"index": 0, "embedding": [1.0, 0.0]}]})]
+    assert isinstance(OpenAIEmbedder(endpoint, "m"), Embedder)
+
+
+# --- chat ---------------------------------------------------------------------------------------------------------------
+
+
+def test_text_comes_back_with_its_usage_and_model(server):
+    server.script = [said("Two people.")]
+    reply = chat(server).complete(ASK, max_tokens=50)
+    assert (reply.text, reply.usage, reply.model, reply.truncated) == ("Two people.", Usage(10, 5), "openai:m", False)
+    sent = server.requests[0].json
+    assert sent["model"] == "m"
+    assert sent["messages"] == [{"role": "user", "content": "Who is there?"}]
+    assert (sent["max_tokens"], sent["temperature"]) == (50, 0.0)
+    assert "response_format" not in sent
+    assert "tools" not in sent
+
+
+def test_pictures_ride_along_as_data_addresses(server):
+    server.script = [said("A dog.")]
+    chat(server).complete([Message("user", "What is it?", images=(b"\xff\xd8one", b"\xff\xd8two"))])
+    text, one, two = server.requests[0].json["messages"][0]["content"]
+    assert text == {"type": "text", "text": "What is it?"}
+    prefix, _, data = one["image_url"]["url"].partition(",")
+    assert prefix == "data:image/jpeg;base64"
+    assert base64.b64decode(data) == b"\xff\xd8one"
+    assert two["type"] == "image_url"
+
+
+def test_a_schema_is_sent_and_the_value_is_checked(server):
+    server.script = [said('{"people": ["Ann"]}')]
+    assert chat(server).complete(ASK, schema=SCHEMA).value == {"people": ["Ann"]}
+    form = server.requests[0].json["response_format"]
+    assert form["type"] == "json_schema"
+    assert form["json_schema"]["schema"] == SCHEMA
+    assert form["json_schema"]["strict"] is True
+
+
+def test_damaged_json_is_repaired_without_asking_again(server):
+    server.script = [said("```json\n{'people': ['Ann',]}\n```")]
+    assert chat(server).complete(ASK, schema=SCHEMA).value == {"people": ["Ann"]}
+    assert len(server.requests) == 1
+
+
+def test_a_wrong_schema_is_asked_again_with_the_fault_named(server):
+    server.script = [said('{"people": "Ann"}'), said('{"people": ["Ann"]}')]
+    reply = chat(server).complete(ASK, schema=SCHEMA)
+    assert reply.value == {"people": ["Ann"]}
+    assert reply.usage == Usage(20, 10)
+    again = server.requests[1].json["messages"]
+    assert [message["role"] for message in again] == ["user", "assistant", "user"]
+    assert again[1]["content"] == '{"people": "Ann"}'
+    assert "$.people: 'Ann' is not of type 'array'" in again[2]["content"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (said("There are no people here."), "malformed"),
+        (said('{"persons": []}'), "malformed"),
+        (said(""), "empty"),
+        (said(None), "empty"),
+        (said("  \n"), "empty"),
+        (said("<think>hmm</think>"), "empty"),
+        (said('{"people": ["An', finish="length"), "truncated"),
+        (said(None, finish="length"), "truncated"),
+    ],
+)
+def test_a_reply_that_stays_unusable_is_typed_and_its_cost_counted(server, reply, kind):
+    server.script = [reply]
+    with pytest.raises(BadReply, match=f"openai:m gave an unusable reply \\({kind}\\)") as caught:
+        chat(server).complete(ASK, schema=SCHEMA)
+    assert (caught.value.kind, caught.value.usage) == (kind, Usage(20, 10))
+    assert (caught.value.stage, caught.value.model) == ("chat", "openai:m")
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("reply", [said(None, refusal="I can't help with that."), said("", finish="content_filter")])
+def test_a_refusal_is_not_asked_again(server, reply):
+    server.script = [reply]
+    with pytest.raises(BadReply) as caught:
+        chat(server).complete(ASK)
+    assert caught.value.kind == "refused"
+    assert len(server.requests) == 1
+
+
+def test_a_truncated_value_is_asked_again_with_twice_the_room(server):
+    server.script = [said('{"people": ["An', finish="length"), said('{"people": ["Ann"]}')]
+    assert chat(server).complete(ASK, schema=SCHEMA, max_tokens=100).value == {"people": ["Ann"]}
+    assert [request.json["max_tokens"] for request in server.requests] == [100, 200]
+
+
+def test_truncated_text_is_kept_and_said_to_be_so(server):
+    server.script = [said("A man walks to the", finish="length")]
+    reply = chat(server).complete(ASK)
+    assert (reply.text, reply.truncated) == ("A man walks to the", True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": []},
+        {"choices": None},
+        {},
+        {"choices": [{"message": None}]},
+        {"choices": ["x"]},
+        {"choices": [{"message": {"content": 7}}]},
+    ],
+)
+def test_a_reply_of_an_odd_shape_is_empty(server, body):
+    server.script = [Response(body)]
+    with pytest.raises(BadReply) as caught:
+        chat(server).complete(ASK)
+    assert caught.value.kind == "empty"
+
+
+def test_content_in_parts_is_joined(server):
+    server.script = [said([{"type": "text", "text": "A "}, {"type": "text", "text": "dog."}])]
+    assert chat(server).complete(ASK).text == "A dog."
+
+
+def test_lone_surrogates_neither_break_the_request_nor_the_reply(server):
+    server.script = [Response(rb'{"choices": [{"message": {"content": "{\"people\": [\"A\ud800\"]}"}}]}')]
+    reply = chat(server).complete([Message("user", "who \udc80?")], schema=SCHEMA)
+    assert reply.value == {"people": ["A�"]}
+    assert server.requests[0].json["messages"][0]["content"] == "who �?"
+    reply.text.encode()
+
+
+# --- servers that take less ---------------------------------------------------------------------------------------------
+
+
+def picky(*accepted: str, status: int = 400, message: str = "unsupported response_format"):
+    """A server that takes some forms of response_format only; llama.cpp's answers 500 to the others."""
+
+    def answer(request: Request) -> Response:
+        form = request.json.get("response_format", {"type": "none"})
+        kind = form["type"] + ("+schema" if form["type"] == "json_object" and "schema" in form else "")
+        return said('{"people": []}') if kind in accepted else refusing(message, status)
+
+    return answer
+
+
+@pytest.mark.parametrize("accepted", ["json_object+schema", "json_object", "none"])
+@pytest.mark.parametrize("status", [400, 422, 500])
+def test_json_schema_falls_back_step_by_step_and_is_remembered(server, accepted, status):
+    server.script = [picky(accepted, status=status)]
+    model = chat(server, retries=0)
+    assert model.complete(ASK, schema=SCHEMA).value == {"people": []}
+    before = len(server.requests)
+    assert model.complete(ASK, schema=SCHEMA).value == {"people": []}
+    assert len(server.requests) == before + 1
+    assert json.dumps(SCHEMA) in server.requests[-1].json["messages"][-1]["content"]
+
+
+def test_a_500_without_a_word_on_the_format_is_retried_before_falling_back(server):
+    server.script = [picky("json_object+schema", status=500, message="Internal Server Error")]
+    assert chat(server, retries=1).complete(ASK, schema=SCHEMA).value == {"people": []}
+    assert len(server.requests) == 3
+
+
+def test_a_passing_500_does_not_cost_the_schema(server):
+    server.script = [refusing("oops", 500), said('{"people": []}'), said('{"people": []}')]
+    model = chat(server)
+    model.complete(ASK, schema=SCHEMA)
+    model.complete(ASK, schema=SCHEMA)
+    assert server.requests[-1].json["response_format"]["type"] == "json_schema"
+
+
+def test_newer_and_older_names_of_the_token_limit(server):
+    message = (
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    )
+    server.script = [refusing(message), refusing("Unsupported value: 'temperature' does not support 0"), said("yes")]
+    model = chat(server)
+    assert model.complete(ASK, max_tokens=9).text == "yes"
+    assert model.complete(ASK, max_tokens=9).text == "yes"
+    sent = server.requests[-1].json
+    assert sent["max_completion_tokens"] == 9
+    assert "max_tokens" not in sent
+    assert "temperature" not in sent
+
+
+def test_what_cannot_be_left_out_is_an_error(server):
+    server.script = [refusing("model 'm' does not exist", 404)]
+    with pytest.raises(EndpointError, match="is the model's name right"):
+        chat(server).complete(ASK, schema=SCHEMA)
+    assert len(server.requests) == 1
+
+
+# --- tools --------------------------------------------------------------------------------------------------------------
+
+
+def calling(name: str, arguments: str) -> Response:
+    return said(tool_calls=[{"id": "t1", "type": "function", "function": {"name": name, "arguments": arguments}}])
+
+
+def test_tools_are_offered_and_calls_come_back_checked(server):
+    server.script = [calling("find", '{"text": "red car"}')]
+    reply = chat(server).complete(ASK, tools=[FIND])
+    assert reply.calls == (ToolCall("t1", "find", {"text": "red car"}),)
+    assert server.requests[0].json["tools"][0]["function"]["name"] == "find"
+
+
+@pytest.mark.parametrize(
+    ("call", "fault"),
+    [
+        (calling("look", "{}"), "no tool 'look'; the tools are find"),
+        (calling("find", "{}"), "'text' is a required property"),
+        (calling("find", "red car"), "not JSON"),
+    ],
+)
+def test_a_wrong_call_is_asked_again_with_the_fault_named(server, call, fault):
+    server.script = [call, calling("find", '{"text": "red car"}')]
+    assert chat(server).complete(ASK, tools=[FIND]).calls[0].arguments == {"text": "red car"}
+    assert fault in server.requests[1].json["messages"][-1]["content"]
+
+
+def test_a_conversation_with_tool_results_is_sent_as_the_api_wants_it(server):
+    server.script = [said("It is red.")]
+    talk = [
+        *ASK,
+        Message("assistant", "", calls=(ToolCall("t1", "find", {"text": "car"}),)),
+        Message("tool", "a red car", tool_call="t1"),
+    ]
+    chat(server).complete(talk, tools=[FIND])
+    _, assistant, tool = server.requests[0].json["messages"]
+    assert assistant["tool_calls"][0]["function"] == {"name": "find", "arguments": '{"text": "car"}'}
+    assert tool == {"role": "tool", "content": "a red car", "tool_call_id": "t1"}
+
+
+# --- embeddings ---------------------------------------------------------------------------------------------------------
+
+
+def embedding(request: Request) -> Response:
+    rows = [{"index": n, "embedding": [len(text), 1.0, 0.0]} for n, text in enumerate(request.json["input"])]
+    return Response({"data": rows[::-1], "usage": {"prompt_tokens": len(rows)}})
+
+
+def embedder(server: Server, **more) -> OpenAIEmbedder:
+    return OpenAIEmbedder(Endpoint(**{"base_url": server.url, "timeout_s": 5.0, "retries": 1, **more}), "e")
+
+
+def test_vectors_come_back_in_order_and_normalised(server):
+    server.script = [embedding]
+    model = embedder(server)
+    vectors = model.embed(["a", "bbb"])
+    assert (model.name, model.dimension, vectors.dtype, vectors.shape) == ("openai:e", 3, np.float32, (2, 3))
+    assert vectors[1] == pytest.approx([3 / math.sqrt(10), 1 / math.sqrt(10), 0])
+
+
+def test_many_texts_go_in_batches(server):
+    server.script = [embedding]
+    assert embedder(server).embed(["x"] * 300).shape == (300, 3)
+    assert [len(request.json["input"]) for request in server.requests] == [1, 128, 128, 44]
+
+
+def test_empty_texts_are_zero_and_are_not_sent(server):
+    server.script = [embedding]
+    vectors = embedder(server).embed(["", "a", " \n"])
+    assert not vectors[0].any()
+    assert vectors[1].any()
+    assert server.requests[-1].json["input"] == ["a"]
+    assert embedder(server).embed([]).shape == (0, 3)
+
+
+def test_a_text_the_model_finds_too_long_is_shortened(server):
+    def short_only(request: Request) -> Response:
+        if max(map(len, request.json["input"])) > 7000:
+            return refusing("This model's maximum context length is 512 tokens")
+        return embedding(request)
+
+    server.script = [short_only]
+    assert embedder(server).embed(["x" * 100_000, "y"]).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        [{"index": 0}],
+        [{"index": 0, "embedding": ["a"]}],
+        [{"index": 0, "embedding": []}],
+        ["x"],
+        [{"index": 0, "embedding": [float("nan")]}],
+    ],
+)
+def test_what_is_no_vector_is_a_model_error(server, data):
+    server.script = [Response({"data": data})]
+    with pytest.raises(ModelError, match="openai:e did not answer with 1 vectors"):
+        embedder(server).embed(["a"])
+
+
+def test_a_changed_dimension_is_a_model_error(server):
+    server.script = [embedding, Response({"data": [{"index": 0, "embedding": [1.0, 2.0]}]})]
+    with pytest.raises(ModelError, match="changed its dimension from 3 to 2"):
+        embedder(server).embed(["a"])
+
+
+# --- transcription ------------------------------------------------------------------------------------------------------
+
+
+def tone(offset_ms: int, seconds: float, level: float = 0.3) -> AudioPiece:
+    times = np.arange(round(seconds * 16_000), dtype=np.float32) / 16_000
+    return AudioPiece(offset_ms, (level * np.sin(2 * np.pi * 220 * times)).astype(np.float32))
+
+
+def transcriber(server: Server, **more) -> OpenAITranscriber:
+    return OpenAITranscriber(Endpoint(base_url=server.url, timeout_s=5.0, retries=1), "w", **more)
+
+
+VERBOSE = {
+    "language": "english",
+    "segments": [{"start": 0.5, "end": 1.5, "text": " Hello there."}, {"start": 2.0, "end": 2.5, "text": " Bye."}],
+    "words": [
+        {"word": "Hello", "start": 0.5, "end": 0.9},
+        {"word": "there", "start": 1.0, "end": 1.5},
+        {"word": "Bye", "start": 2.0, "end": 2.5},
+    ],
+}
+
+
+def test_segments_and_words_get_media_offsets(server):
+    server.script = [Response(VERBOSE)]
+    first, second = transcriber(server).transcribe([tone(10_000, 3)], language="en")
+    assert (first.offset_ms, first.end_offset_ms, first.text) == (10_500, 11_500, "Hello there.")
+    assert first.words == (Word("Hello", 10_500, 10_900), Word("there", 11_000, 11_500))
+    assert (second.offset_ms, second.words) == (12_000, (Word("Bye", 12_000, 12_500),))
+    assert first.origin == "openai:w"
+
+
+def test_the_audio_is_sent_as_a_wav_file(server):
+    server.script = [Response(VERBOSE)]
+    list(transcriber(server).transcribe([tone(0, 1), tone(1000, 1)], language="en"))
+    content = server.requests[0].content
+    start = content.index(b"RIFF")
+    with wave.open(BytesIO(content[start:])) as file:
+        assert (file.getnchannels(), file.getframerate(), file.getsampwidth()) == (1, 16_000, 2)
+        assert file.getnframes() == 32_000
+    assert b'name="language"\r\n\r\nen' in content
+    assert b"verbose_json" in content
+
+
+def test_long_audio_goes_in_blocks_with_their_own_offsets(server):
+    server.script = [Response({"text": "word"})]
+    heard = list(transcriber(server, block_ms=2000).transcribe([tone(0, 5)]))
+    assert len(heard) == len(server.requests) == 3
+    assert heard[0].offset_ms == 0
+    assert all(a.end_offset_ms == b.offset_ms for a, b in zip(heard, heard[1:], strict=False))
+    assert heard[-1].end_offset_ms == 5000
+
+
+def test_a_server_without_word_times_or_verbose_json_is_asked_for_less(server):
+    def plain_only(request: Request) -> Response:
+        if b"granularities" in request.content:
+            return refusing("timestamp_granularities is not supported")
+        if b"verbose_json" in request.content:
+            return refusing("response_format 'verbose_json' is not compatible")
+        return Response({"text": "Hello."})
+
+    server.script = [plain_only]
+    model = transcriber(server)
+    [only] = model.transcribe([tone(4000, 2)])
+    assert (only.offset_ms, only.end_offset_ms, only.text, only.words) == (4000, 6000, "Hello.", ())
+    list(model.transcribe([tone(0, 1)]))
+    assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"text": ""},
+        {"segments": []},
+        {"segments": [{"text": None}], "words": "none"},
+        {"segments": [{}], "words": [{"word": 3}]},
+    ],
+)
+def test_silence_and_odd_shapes_are_no_utterance(server, body):
+    server.script = [Response(body)]
+    assert list(transcriber(server).transcribe([tone(0, 1)])) == []
