@@ -171,7 +171,8 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _STEMMER_CACHE:
             self.clear()
-        self[word] = stem = self._stem(word)
+        stem: str = self._stem(word)
+        self[word] = stem
         return stem
 
 
@@ -504,7 +505,7 @@ _TYPES: dict[str, type[Analyzer]] = {
     for cls in (Identity, Text, Norm, Stem, Delimiter, MultiDelimiter, Ngram, Segmentation, Stopwords, Pipeline)
 }
 _REFUSED = frozenset(
-    "collation wildcard aql minhash classification nearest_neighbors geojson geopoint geo_s2".split()
+    ["collation", "wildcard", "aql", "minhash", "classification", "nearest_neighbors", "geojson", "geopoint", "geo_s2"]
 )
 
 
@@ -553,7 +554,7 @@ def make_analyzer(definition: dict[str, Any]) -> Analyzer:
 def _built_in() -> dict[str, Analyzer]:
     found: dict[str, Analyzer] = {"identity": Identity({}, ("frequency", "norm"))}
     for language in ("de", "en", "es", "fi", "fr", "it", "nl", "no", "pt", "ru", "sv", "zh"):
-        given = {"locale": language, "stopwords": [], "stemming": language != "zh"}
+        given: dict[str, Any] = {"locale": language, "stopwords": [], "stemming": language != "zh"}
         found[f"text_{language}"] = Text(given, ("frequency", "position", "norm"))
     return found
 

@@ -78,7 +78,7 @@ class RowMap:
         return slots
 
     def set_many(self, rows: Ints, slots: Array) -> None:
-        if len(rows) and 0 <= rows.min() and rows.max() < _DENSE:
+        if len(rows) and rows.min() >= 0 and rows.max() < _DENSE:
             self._reach(int(rows.max()))
             self._table[rows] = slots
             return

@@ -238,6 +238,7 @@ class Scope:
 
 Bound: TypeAlias = Callable[[Scope], Condition]
 Path: TypeAlias = Callable[[Scope], str]
+Closure1: TypeAlias = Callable[[Scope], Any]
 
 
 class CompiledSearch:
@@ -359,15 +360,11 @@ class _Compiler:
             case ast.Index(base=base, index=index) if not self._concerns(index):
                 position = self._compile(index)
                 outer = self._base(base)
-                if outer is None:
-                    return None
-                return lambda scope: _indexed(outer(scope), position(scope.row, scope.rt))
+                return _bind_two(_indexed, outer, lambda scope: position(scope.row, scope.rt))
             case ast.Expansion(base=base, levels=1, current=current, filter=None, offset=None, count=None, value=value):
                 outer = self._base(base)
                 inner = _Compiler(current, self._compile, None)._base(value)
-                if outer is None or inner is None:
-                    return None
-                return lambda scope: _joined(outer(scope) + "[*]", inner(scope))
+                return _bind_two(lambda array, below: _joined(array + "[*]", below), outer, inner)
             case _:
                 return None
 
@@ -375,8 +372,7 @@ class _Compiler:
         return (lambda scope: "") if node == self._variable else self.path(node)
 
     def _step(self, base: ast.Node, name: Path) -> Path | None:
-        outer = self._base(base)
-        return None if outer is None else lambda scope: _joined(outer(scope), name(scope))
+        return _bind_two(_joined, self._base(base), name)
 
     # ---------------------------------------------------------------------------------------- comparisons
 
@@ -418,15 +414,17 @@ class _Compiler:
         """``[..] ALL|ANY|NONE|AT LEAST (n) op doc.attribute``; with the attribute on the left only ANY."""
         path = self.path(node.right)
         if path is not None and not self._concerns(node.left):
-            op = {"IN": "==", "NOT IN": "!="}.get(node.op) or _MIRROR[node.op]
-            values = self._compile(node.left)
-            least = self._compile(node.count) if node.count is not None else None
-            quantifier = node.quantifier
-            return lambda scope: _quantify(path(scope), quantifier, op, values, least, scope)
+            return self._every_value(node, path)
         path = self.path(node.left)
         if path is not None and node.quantifier == "ANY" and not self._concerns(node.right):
             return _compared(path, node.op, self._compile(node.right)) if node.op not in ("!=", "NOT IN") else None
         return None
+
+    def _every_value(self, node: ast.Quantified, path: Path) -> Bound:
+        op = {"IN": "==", "NOT IN": "!="}.get(node.op) or _MIRROR[node.op]
+        values = self._compile(node.left)
+        least = self._compile(node.count) if node.count is not None else None
+        return lambda scope: _quantify(path(scope), node.quantifier, op, values, least, scope)
 
     # ------------------------------------------------------------------------------------------- functions
 
@@ -449,6 +447,13 @@ class _Compiler:
         if self._concerns(node):
             raise ArangoError(10, "unsupported SEARCH condition: an argument depends on the searched document")
         return self._compile(node)
+
+
+def _bind_two(join: Callable[[str, Any], str], outer: Path | None, inner: Closure1 | None) -> Path | None:
+    if outer is None or inner is None:
+        return None
+    first, second = outer, inner
+    return lambda scope: join(first(scope), second(scope))
 
 
 def _names(value: Any) -> str:
@@ -715,7 +720,8 @@ def _levenshtein(compiler: _Compiler, node: ast.Call) -> Bound:
 
 def _fuzzy(path: str, values: list[Any], scope: Scope) -> Fuzzy:
     target, distance, *rest = values
-    transpositions, limit, prefix = (*rest, *(True, 64, "")[len(rest) :])
+    defaults: list[Any] = [True, 64, ""]
+    transpositions, limit, prefix = rest + defaults[len(rest) :]
     if not isinstance(target, str):
         raise _argument_error("LEVENSHTEIN_MATCH", 2, "a string")
     if not isinstance(transpositions, bool):

@@ -438,7 +438,8 @@ class Evaluator:
         return Hits(ords, self._summed(ords, found))
 
     def _common(self, few: Ints, many: Ints) -> Ints:
-        return few[self._inside(few, many)]
+        common: Ints = few[self._inside(few, many)]
+        return common
 
     def _inside(self, ords: Ints, others: Ints) -> Any:
         if len(ords) > self.postings.size >> 7:

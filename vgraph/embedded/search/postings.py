@@ -6,6 +6,8 @@ in the same transaction. In memory `Postings` attaches the segments and keeps wh
 `catch_up` reads what was committed since, by this or another process. Searches see committed data only, as on a server.
 """
 
+# ruff: noqa: S608 - table names are made of the index's number
+
 from __future__ import annotations
 
 import threading
@@ -19,7 +21,7 @@ import numpy as np
 import orjson
 
 from . import segments as sealed
-from .arrays import NO_INTS, Array, Bools, Floats, Growing, Ints, RowMap
+from .arrays import NO_INTS, Array, Bools, Floats, Growing, Ints, RowMap, unpack
 from .segments import TEXT, Load, Payload, Segment, TextBlock, ValueBlock
 
 if TYPE_CHECKING:
@@ -376,7 +378,7 @@ class Postings:
         blobs = {name: self._blob(txn, number, name) for name in names if not sealed.lazy_names(name)}
 
         def lazy(name: str) -> Load | None:
-            return (lambda: sealed.unpack(self._late_blob(number, name))) if name in names else None
+            return (lambda: unpack(self._late_blob(number, name))) if name in names else None
 
         return sealed.decode(low, high, blobs, lazy)
 

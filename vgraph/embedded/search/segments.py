@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,7 +82,7 @@ class TextBlock:
 
     def terms(self, low: int = 0, high: int | None = None) -> list[bytes]:
         ends = self.word_ends[low : (len(self) if high is None else high) + 1].tolist()
-        return [self.words[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        return [self.words[a:b] for a, b in pairwise(ends)]
 
 
 @dataclass(slots=True)
@@ -250,7 +250,7 @@ def _merge_text(blocks: list[tuple[TextBlock, Array]]) -> TextBlock:
     keys, ords, tfs = [], [], []
     for (block, new), terms in zip(blocks, every, strict=True):
         mine = np.fromiter(map(number.__getitem__, terms), np.int64, len(terms))
-        keys.append(np.repeat(mine, np.diff(block.starts.astype(np.int64))))
+        keys.append(np.repeat(mine, block.starts[1:] - block.starts[:-1]))
         ords.append(new[block.ords])
         tfs.append(block.tfs.astype(np.uint32))
     key, ordinal, frequency = np.concatenate(keys), np.concatenate(ords), np.concatenate(tfs)

@@ -8,10 +8,10 @@ transaction has written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection as Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection as Container
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from vgraph.embedded.indexes import Index
 
 from .analyzers import BUILTIN, Analyzer
 from .arrays import NO_INTS, Array, Ints
-from .conditions import Condition
+from .conditions import Condition, Every
 from .definitions import inverted_rules, link_rule, normalise_inverted
 from .evaluate import Evaluator, Member, Statistics
 from .fields import Collector, FieldRule
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
 JSON = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Top:
+class Top(NamedTuple):
     """Only the `k` best rows by one of the scorers."""
 
     scorer: int
+    descending: bool
     k: int
-    descending: bool = True
 
 
 class SearchResult:
@@ -145,11 +144,17 @@ class SearchIndex(Index):
     # -------------------------------------------------------------------------------------------- searching
 
     def search(
-        self, txn: Transaction, condition: Condition, scorers: Sequence[Scorer] = (), top: Top | None = None
+        self,
+        txn: Transaction,
+        condition: Condition | None,
+        *,
+        scorers: Sequence[Scorer] = (),
+        top: tuple[int, bool, int] | None = None,
+        offsets: bool = False,
     ) -> SearchResult:
         """Search this index alone (FILTER with a forced index hint)."""
-        collection = txn.collection_by_id(self.collection_id)  # type: ignore[attr-defined]
-        return _search(txn, [(collection, self)], condition, scorers, top, offsets=False)
+        collection = txn.collection_by_id(self.collection_id)
+        return _search(txn, [(collection, self)], condition, scorers, top, offsets=offsets)
 
     def member(self, txn: Transaction, collection: Collection, postings: Postings) -> Member:
         known = dict(self.analyzers(txn))
@@ -262,7 +267,7 @@ class InvertedIndex(SearchIndex):
 class View:
     """A view as the catalog knows it."""
 
-    def __init__(self, view_id: int, database: str, name: str, type: str, properties: JSON) -> None:  # noqa: A002
+    def __init__(self, view_id: int, database: str, name: str, type: str, properties: JSON) -> None:
         self.id = view_id
         self.database = database
         self.name = name
@@ -291,17 +296,20 @@ class View:
     def search(
         self,
         txn: Transaction,
-        condition: Condition,
+        condition: Condition | None,
         *,
         scorers: Sequence[Scorer] = (),
-        top: Top | None = None,
+        top: tuple[int, bool, int] | None = None,
         collections: Container[str] | None = None,
         offsets: bool = False,
     ) -> SearchResult:
-        """Documents that match, in index order, or the best of them. Rows deleted since `txn` began are not found."""
+        """Documents that match (all, without a condition) in index order, or the best of them: `top` is a `Top`.
+
+        Rows that another transaction has deleted since `txn` began are not found.
+        """
         return _search(txn, self.members(txn, collections), condition, scorers, top, offsets=offsets)
 
-    def count(self, txn: Transaction, condition: Condition, collections: Container[str] | None = None) -> int:
+    def count(self, txn: Transaction, condition: Condition | None, collections: Container[str] | None = None) -> int:
         return len(self.search(txn, condition, collections=collections))
 
 
@@ -311,12 +319,14 @@ class View:
 def _search(
     txn: Transaction,
     members: Sequence[tuple[Collection, SearchIndex]],
-    condition: Condition,
+    condition: Condition | None,
     scorers: Sequence[Scorer],
-    top: Top | None,
+    top: tuple[int, bool, int] | None,
     *,
     offsets: bool,
 ) -> SearchResult:
+    condition = Every() if condition is None else condition
+    best = None if top is None else Top(*top)
     ordered = sorted(members, key=lambda member: member[1].id)
     with ExitStack() as locks:
         for _, index in ordered:
@@ -324,10 +334,10 @@ def _search(
             locks.enter_context(index.store.postings.lock)
         try:
             found = [index.store.snapshot(txn) for _, index in ordered]
-            return _run(txn, ordered, found, condition, scorers, top, offsets=offsets)
+            return _run(txn, ordered, found, condition, scorers, best, offsets=offsets)
         except StaleSnapshotError:
             found = [index.store.private(txn) for _, index in ordered]
-            return _run(txn, ordered, found, condition, scorers, top, offsets=offsets)
+            return _run(txn, ordered, found, condition, scorers, best, offsets=offsets)
 
 
 def _run(
