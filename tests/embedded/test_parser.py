@@ -336,10 +336,7 @@ def test_four_hundred_levels_are_allowed():
 
 
 WORDS = st.sampled_from(
-    """FOR x y IN users LET = FILTER RETURN COLLECT INTO WITH COUNT AGGREGATE SUM ( ) [ ] { } , : ? .. . * + - / %
-    == != < > <= >= AND OR NOT LIKE =~ IN @a @@c 1 2.5 'text' null true ANY ALL NONE OUTBOUND INBOUND GRAPH
-    SHORTEST_PATH TO PRUNE OPTIONS SORT ASC DESC LIMIT INSERT UPDATE REPLACE REMOVE UPSERT KEEP WINDOW DISTINCT
-    CURRENT OLD NEW SEARCH LENGTH(""".split()
+    ["FOR", "x", "y", "IN", "users", "LET", "=", "FILTER", "RETURN", "COLLECT", "INTO", "WITH", "COUNT", "AGGREGATE", "SUM", "(", ")", "[", "]", "{", "}", ",", ":", "?", "..", ".", "*", "+", "-", "/", "%", "==", "!=", "<", ">", "<=", ">=", "AND", "OR", "NOT", "LIKE", "=~", "IN", "@a", "@@c", "1", "2.5", "'text'", "null", "true", "ANY", "ALL", "NONE", "OUTBOUND", "INBOUND", "GRAPH", "SHORTEST_PATH", "TO", "PRUNE", "OPTIONS", "SORT", "ASC", "DESC", "LIMIT", "INSERT", "UPDATE", "REPLACE", "REMOVE", "UPSERT", "KEEP", "WINDOW", "DISTINCT", "CURRENT", "OLD", "NEW", "SEARCH", "LENGTH("]
 )
 
 

@@ -45,6 +45,8 @@ Closure: TypeAlias = Callable[[Row, "Runtime"], Any]
 Condition: TypeAlias = Callable[[Row, "Runtime"], bool]
 
 _MAX_FOLDED: Final = 1000  # elements of a constant range that is kept with the plan
+_HALF: Final = EXACT // 2  # the sum of two integers below is exact as a double
+_ROOT: Final = 2**26  # so is their product
 _COMPARISONS: Final = frozenset(["==", "!=", "<", "<=", ">", ">="])
 _MIRROR: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -329,8 +331,8 @@ def _or(left: Closure, right: Closure) -> Closure:
 def _add(left: Closure, right: Closure) -> Closure:
     def add(row: Row, rt: Runtime) -> Any:
         a, b = left(row, rt), right(row, rt)
-        if type(a) is int and type(b) is int and -EXACT < (found := a + b) < EXACT:
-            return found
+        if type(a) is int and type(b) is int and -_HALF < a < _HALF and -_HALF < b < _HALF:
+            return a + b
         return number(float(to_number(a)) + to_number(b))
 
     return add
@@ -339,8 +341,8 @@ def _add(left: Closure, right: Closure) -> Closure:
 def _subtract(left: Closure, right: Closure) -> Closure:
     def subtract(row: Row, rt: Runtime) -> Any:
         a, b = left(row, rt), right(row, rt)
-        if type(a) is int and type(b) is int and -EXACT < (found := a - b) < EXACT:
-            return found
+        if type(a) is int and type(b) is int and -_HALF < a < _HALF and -_HALF < b < _HALF:
+            return a - b
         return number(float(to_number(a)) - to_number(b))
 
     return subtract
@@ -349,8 +351,8 @@ def _subtract(left: Closure, right: Closure) -> Closure:
 def _multiply(left: Closure, right: Closure) -> Closure:
     def multiply(row: Row, rt: Runtime) -> Any:
         a, b = left(row, rt), right(row, rt)
-        if type(a) is int and type(b) is int and -EXACT < (found := a * b) < EXACT:
-            return found
+        if type(a) is int and type(b) is int and -_ROOT < a < _ROOT and -_ROOT < b < _ROOT:
+            return a * b
         return number(float(to_number(a)) * to_number(b))
 
     return multiply
