@@ -247,7 +247,9 @@ class _Compiler:
     def _EnumerateViewNode(self, node: p.EnumerateViewNode) -> Operator:
         from vgraph.embedded.search import compile_search
 
-        compiled = None if node.search is None else compile_search(node.search, node.variable, self.closure)
+        compiled = None if node.search is None else compile_search(
+            node.search, node.variable, self.closure, self.slot(node.variable)
+        )
         names = node.options.get("collections")
         return search.EnumerateView(
             self.slot(node.variable),
