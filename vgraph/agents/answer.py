@@ -41,14 +41,17 @@ def answer(evidence: Evidence, chat: ChatModel | None = None, similarity: Simila
     Raises ModelError when the chat model fails for good; nothing is answered in its place.
     """
     method = f"model:{chat.name}" if chat else EXTRACTIVE
-    if not evidence.recorded:
-        return _without(AnswerStatus.not_recorded, evidence, method)
     if not evidence.chunks:
-        return _without(AnswerStatus.not_found, evidence, method)
-    if chat is None:
-        claims = extract_claims(evidence, similarity)
-        return _with(claims, evidence, method) if claims else _without(AnswerStatus.not_found, evidence, method)
-    return _by_model(chat, evidence, method)
+        return _without(_nothing(evidence), evidence, method)
+    if chat is not None:
+        return _by_model(chat, evidence, method)
+    claims = extract_claims(evidence, similarity)
+    return _with(claims, evidence, method) if claims else _without(_nothing(evidence), evidence, method)
+
+
+def _nothing(evidence: Evidence) -> AnswerStatus:
+    """Why there is no answer: nobody recorded, or somebody did and it is not there."""
+    return AnswerStatus.not_found if evidence.recorded else AnswerStatus.not_recorded
 
 
 def _by_model(chat: ChatModel, evidence: Evidence, method: str) -> Answer:
@@ -58,7 +61,7 @@ def _by_model(chat: ChatModel, evidence: Evidence, method: str) -> Answer:
     if claims:
         made = _with(claims, evidence, method)
     else:
-        made = _without(AnswerStatus.unsupported if proposed else AnswerStatus.not_found, evidence, method)
+        made = _without(AnswerStatus.unsupported if proposed else _nothing(evidence), evidence, method)
     return Answer(made.question, made.status, made.text, made.claims, method, evidence, warnings, completion.usage)
 
 

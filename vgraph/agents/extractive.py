@@ -1,17 +1,20 @@
-"""An answer without a chat model: the lines of the evidence that cover the question best, word for word, each cited.
+"""An answer without a chat model: the statements of the evidence that cover the question best, word for word, each cited.
 
-A line's coverage is the share of the question's content words it holds, weighted by how rare they are in the evidence, so that a word
-no line has (the thing asked about was never seen) weighs most. Below COVERED nothing is claimed.
+A statement is a line of a chunk or a relation with its supporting text. Its coverage is the share of the question's content words it holds,
+weighted by how rare they are in the evidence, so that a word nothing has (the thing asked about was never seen) weighs most. Below COVERED
+nothing is claimed; nor is it when the statement lacks a number or one of the entities the question names.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vgraph.agents.cite import cite
+from vgraph.retrieve.intent import without_times
+from vgraph.retrieve.pack import wall
 from vgraph.retrieve.words import content_words
 from vgraph.types import Claim, Evidence, EvidenceChunk, Line
 
@@ -26,55 +29,82 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Statement:
+    """A line to be cited, and the words that count for it (a relation's names stand beside its supporting text)."""
+
     chunk: EvidenceChunk
     line: Line
-    coverage: float
-    score: float
+    words: frozenset[str]
+    place: int
 
 
-def extract_claims(evidence: Evidence, similarity: Similarity | None) -> tuple[Claim, ...]:
-    """Up to three claims, best first; none when no line covers the question."""
+def extract_claims(evidence: Evidence, similarity: Similarity | None = None) -> tuple[Claim, ...]:
+    """Up to three claims, best first; none when no statement covers the question."""
     best = _ranked(evidence, similarity)
-    if not best:
-        return ()
-    chosen = [c for c in best if c.score >= NEAR_BEST * best[0].score][:MOST_CLAIMS]
-    return tuple(Claim(c.line.text, (cite(c.chunk, c.line),)) for c in _distinct(chosen))
+    near = [statement for statement, score in best if score >= NEAR_BEST * best[0][1]]
+    return tuple(_claim(statement) for statement in _distinct(near)[:MOST_CLAIMS])
 
 
-def _ranked(evidence: Evidence, similarity: Similarity | None) -> list[Candidate]:
-    question = content_words(evidence.question)
-    lines = [(chunk, line) for chunk in evidence.chunks for line in chunk.lines]
-    if not question or not lines:
+def _claim(statement: Statement) -> Claim:
+    """When, on which camera, and what the evidence says there."""
+    citation = cite(statement.chunk, statement.line)
+    when = wall(citation.start_ms, statement.chunk.tz)
+    return Claim(f"{when}, {citation.camera_label}: {statement.line.text}", (citation,))
+
+
+def _ranked(evidence: Evidence, similarity: Similarity | None) -> list[tuple[Statement, float]]:
+    question = content_words(without_times(evidence.question))
+    statements = [*_lines(evidence), *_relations(evidence)]
+    if not question or not statements:
         return []
-    weights = _weights(question, [line for _, line in lines])
-    likeness = similarity(evidence.question, [line.text for _, line in lines]) if similarity else [0.0] * len(lines)
-    places = {chunk.id: number for number, chunk in enumerate(evidence.chunks)}
-    candidates = [
-        _candidate(chunk, line, weights, like, places[chunk.id])
-        for (chunk, line), like in zip(lines, likeness, strict=True)
-    ]
-    covered = [candidate for candidate in candidates if candidate.coverage >= COVERED]
-    return sorted(covered, key=lambda c: (-c.score, c.chunk.start_ms, c.line.offset_ms))
+    weights = _weights(question, statements)
+    required = _required(evidence)
+    coverage = [sum(w for word, w in weights.items() if word in s.words) for s in statements]
+    kept = [(s, c) for s, c in zip(statements, coverage, strict=True) if c >= COVERED and required <= s.words]
+    likeness = (
+        similarity(evidence.question, [s.line.text for s, _ in kept]) if similarity and kept else [0.0] * len(kept)
+    )
+    scored = [(s, c + MEANING * like + RANK / (1 + s.place)) for (s, c), like in zip(kept, likeness, strict=True)]
+    return sorted(scored, key=lambda item: (-item[1], item[0].chunk.start_ms, item[0].line.offset_ms))
 
 
-def _weights(question: frozenset[str], lines: Sequence[Line]) -> dict[str, float]:
-    """Inverse document frequency of the question's words among the lines, summing to 1."""
-    counts = Counter(word for line in lines for word in question & content_words(line.text))
-    raw = {word: math.log(1 + (len(lines) + 1) / (counts[word] + 0.5)) for word in question}
+def _lines(evidence: Evidence) -> Iterator[Statement]:
+    for place, chunk in enumerate(evidence.chunks):
+        for line in chunk.lines:
+            yield Statement(chunk, line, content_words(line.text), place)
+
+
+def _relations(evidence: Evidence) -> Iterator[Statement]:
+    """Relations of the chunks at hand, each with its own interval."""
+    places = {chunk.id: (place, chunk) for place, chunk in enumerate(evidence.chunks)}
+    for relation in evidence.relations:
+        if relation.chunk in places:
+            place, chunk = places[relation.chunk]
+            zero = chunk.start_ms - chunk.offset_ms
+            text = f"{relation.source_name} {relation.relation} {relation.target_name}"
+            line = Line(relation.start_ms - zero, relation.end_ms - zero, "caption", text, "relation")
+            yield Statement(chunk, line, content_words(f"{text} {relation.supporting_text}"), place)
+
+
+def _weights(question: frozenset[str], statements: Sequence[Statement]) -> dict[str, float]:
+    """Inverse document frequency of the question's words among the statements, summing to 1."""
+    counts = Counter(word for statement in statements for word in question & statement.words)
+    raw = {word: math.log(1 + (len(statements) + 1) / (counts[word] + 0.5)) for word in question}
     total = sum(raw.values())
     return {word: weight / total for word, weight in raw.items()}
 
 
-def _candidate(chunk: EvidenceChunk, line: Line, weights: dict[str, float], likeness: float, place: int) -> Candidate:
-    coverage = sum(weight for word, weight in weights.items() if word in content_words(line.text))
-    return Candidate(chunk, line, coverage, coverage + MEANING * likeness + RANK / (1 + place))
+def _required(evidence: Evidence) -> frozenset[str]:
+    """Words no statement may lack: numbers, and the names of entities that stand whole in the question."""
+    question = content_words(without_times(evidence.question))
+    names = [content_words(entity.name) for entity in evidence.entities]
+    named = {word for name in names if name and name <= question for word in name}
+    return frozenset({word for word in question if any(c.isdigit() for c in word)} | named)
 
 
-def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """One of each statement: overlapping windows repeat lines."""
-    found: dict[tuple[str, str, int], Candidate] = {}
-    for candidate in candidates:
-        key = (candidate.line.text, candidate.chunk.document, candidate.line.offset_ms)
-        found.setdefault(key, candidate)
+def _distinct(statements: Sequence[Statement]) -> list[Statement]:
+    """One of each statement: overlapping windows repeat lines, and a relation repeats the line that tells it."""
+    found: dict[tuple[str, str], Statement] = {}
+    for statement in statements:
+        found.setdefault((statement.line.text, statement.chunk.document), statement)
     return list(found.values())

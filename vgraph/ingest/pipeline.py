@@ -39,6 +39,7 @@ from vgraph.media.segments import scenes, windows
 from vgraph.media.sidecars import read_sidecars
 from vgraph.media.start import start_time
 from vgraph.models import Captioner, ChatModel, Detector, Embedder, ImageEmbedder, Reader, Transcriber
+from vgraph.models.given import GivenCaptions, GivenDetections, GivenUtterances
 from vgraph.models.tracking import track
 from vgraph.store import Store
 from vgraph.types import (
@@ -197,6 +198,7 @@ def _prepare(
     document = document_key(video.content_hash, key)
     known = store.camera(key)
     record = camera_record(key, info, known)
+    tools = _with_given(tools, sidecars)
     start = start_time(start_ms, sidecars.start_ms, video, record["tz"])
     corrected = start.ms + (
         record["clock"]["offset_ms"] if start.source in ("sidecar", "container", "file_name") else 0
@@ -231,6 +233,16 @@ def _camera_info(video: Video, sidecars: Sidecars, camera: str | None, tz: str |
     return replace(given, label=camera or given.label, tz=tz or given.tz)
 
 
+def _with_given(tools: Tools, sidecars: Sidecars) -> Tools:
+    """What came beside the video takes the place of the models that would guess it."""
+    return replace(
+        tools,
+        captioner=GivenCaptions(sidecars.captions) if sidecars.captions else tools.captioner,
+        transcriber=GivenUtterances(sidecars.utterances) if sidecars.utterances else tools.transcriber,
+        detector=GivenDetections(sidecars.detections) if sidecars.detections else tools.detector,
+    )
+
+
 def _given(sidecars: Sidecars) -> str:
     """What the sidecars say, as a hash: edited captions are a new configuration."""
     return content_key(repr(sidecars.captions), repr(sidecars.utterances), repr(sidecars.detections))
@@ -246,13 +258,10 @@ def _ledger(store: Store, document: str, config: str) -> Mapping[str, Mapping[st
 
 
 def _facts(job: _Job) -> dict[str, Any]:
-    given = {
-        "captions": bool(job.sidecars.captions), "utterances": bool(job.sidecars.utterances), "detections": bool(job.sidecars.detections)
-    }  # fmt: skip
+    """How the document was read: `models` says `given` where a sidecar spoke instead of a model."""
     return {
         "config": job.config,
         "models": job.tools.names(),
-        "given": given,
         "sidecars": [path.name for path in job.sidecars.files],
         "warnings": [*job.video.warnings, *job.sidecars.warnings],
     }
@@ -271,30 +280,30 @@ def _segments(job: _Job) -> tuple[Segment, ...]:
 
 
 def _hear(job: _Job) -> tuple[Utterance, ...]:
-    """What is said: given subtitles, else the transcriber over the audio, else nothing."""
+    """What is said in the whole document."""
     if job.done("hear"):
         return tuple(utterance_of(record) for record in job.store.utterances(job.place.document))
     with job.notes.stage("hear"):
-        utterances = tuple(job.sidecars.utterances) or tuple(_transcribed(job))
+        utterances = tuple(_transcribed(job))
         records = tuple(utterance_record(job.place, utterance) for utterance in utterances)
         job.store.apply(GraphDelta({"utterances": records, "ledger": (job.entry("hear"),)}))
     return utterances
 
 
 def _transcribed(job: _Job) -> Iterator[Utterance]:
-    if job.tools.transcriber is None or job.video.audio is None:
+    if job.tools.transcriber is None:
         return
-    for utterance in job.tools.transcriber.transcribe(audio(job.video)):
+    for utterance in job.tools.transcriber.transcribe(audio(job.video) if job.video.audio else ()):
         job.tell("hear", utterance.end_offset_ms // 1000, job.video.duration_ms // 1000, "seconds")
         yield utterance
 
 
 def _follow(job: _Job) -> tuple[Track, ...]:
-    """Objects followed over the whole document: given detections, else the detector's, joined into tracks."""
+    """Objects followed over the whole document: detections joined into tracks."""
     if job.done("follow"):
         return tuple(track_of(record) for record in job.store.tracks(job.place.document))
     with job.notes.stage("follow"):
-        tracks = track(job.sidecars.detections or tuple(_detected(job)))
+        tracks = track(_detected(job))
         records = tuple(track_record(job.place, one) for one in tracks)
         job.store.apply(GraphDelta({"tracks": records, "ledger": (job.entry("follow"),)}))
     return tracks
@@ -359,9 +368,7 @@ def _look(job: _Job, segment: Segment) -> tuple[tuple[StoredFrame, ...], tuple[T
 def _captions(
     job: _Job, segment: Segment, stored: Sequence[StoredFrame], spoken: Sequence[Utterance]
 ) -> tuple[tuple[Caption, ...], tuple[str, ...]]:
-    """Given captions, else the captioner's; a captioner that fails leaves a warning."""
-    if job.sidecars.captions:
-        return overlapping(job.sidecars.captions, segment), ()
+    """What the captioner tells of a segment; one that fails leaves a warning."""
     if job.tools.captioner is None or not stored:
         return (), ()
     pictures = [

@@ -1,21 +1,31 @@
-"""Time phrases of a question as filters: clock times, spans and dates, in the cameras' zone. Rules only, nothing guessed silently.
+"""Time phrases and places of a question, by rules: clock times, spans and dates in the cameras' zone, cameras that are named.
 
 Understood: `at 14:10`, `around 2 pm`, `between 14:00 and 14:10`, `from 9:00 to 9:30`, `before/until 9:00`, `after/since 9:00`, each with
-or without a date (`2026-03-02`). A clock time without a date means the last recorded day.
+or without a date (`2026-03-02`, `2 March 2026`, `March 2, 2026`). A clock time without a date means the last recorded day.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from vgraph.types import Filters
 
 _CLOCK = r"(\d{1,2}):(\d{2})(?::(\d{2}))?(?!\d)(?:\s*([ap])\.?m\b\.?)?|(\d{1,2})\s*([ap])\.?m\b\.?"
 _TIME = rf"(?:{_CLOCK})"
-_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+_MONTH = "|".join(f"{month}|{month[:3]}" for month in _MONTHS)
+_DATE = re.compile(
+    rf"\b(?P<y>\d{{4}})-(?P<m>\d{{2}})-(?P<d>\d{{2}})\b"
+    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<m2>{_MONTH})\.?,?\s+(?P<y2>\d{{4}})\b"
+    rf"|\b(?P<m3>{_MONTH})\.?\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y3>\d{{4}})\b",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(r"\w+")
 _BETWEEN = re.compile(rf"\b(?:between|from)\s+(?P<a>{_TIME})\s+(?:and|to|until|till)\s+(?P<b>{_TIME})", re.IGNORECASE)
 _AROUND = re.compile(rf"\b(?:around|about|circa)\s+(?P<a>{_TIME})", re.IGNORECASE)
 _BEFORE = re.compile(rf"\b(?:before|until|till|by)\s+(?P<a>{_TIME})", re.IGNORECASE)
@@ -44,6 +54,14 @@ def time_span(question: str, tz: str, last_ms: int | None) -> TimeSpan | None:
     return _clock_span(rest, day, zone) or (_whole_day(day, zone, found.group()) if found else None)
 
 
+def without_times(question: str) -> str:
+    """The question without its dates and clock times: what it asks about."""
+    rest = _DATE.sub(" ", question)
+    for pattern in (_BETWEEN, _AROUND, _BEFORE, _AFTER, _AT):
+        rest = pattern.sub(" ", rest)
+    return " ".join(rest.split())
+
+
 def with_time(filters: Filters, span: TimeSpan | None) -> Filters:
     """The filters narrowed by a span; sides that the caller gave stay as they are."""
     if span is None or filters.start_ms is not None or filters.end_ms is not None:
@@ -54,10 +72,29 @@ def with_time(filters: Filters, span: TimeSpan | None) -> Filters:
 def _day(found: re.Match[str] | None, zone: ZoneInfo, last_ms: int | None) -> date | None:
     if found:
         try:
-            return date(*(int(part) for part in found.groups()))
+            return _date(found)
         except ValueError:
             return None
     return None if last_ms is None else datetime.fromtimestamp((last_ms - 1) / 1000, zone).date()
+
+
+def _date(found: re.Match[str]) -> date:
+    year, month, day = (found[f"{part}2"] or found[f"{part}3"] for part in "ymd")
+    if found["y"]:
+        return date(int(found["y"]), int(found["m"]), int(found["d"]))
+    number = next(n for n, name in enumerate(_MONTHS, 1) if name.startswith(month.lower()))
+    return date(int(year), number, int(day))
+
+
+def cameras_named(question: str, cameras: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Keys of the cameras whose label or place stands in the question as whole words."""
+    words = f" {' '.join(_WORDS.findall(question.casefold()))} "
+    return tuple(camera["_key"] for camera in cameras if any(f" {name} " in words for name in _names(camera)))
+
+
+def _names(camera: Mapping[str, Any]) -> list[str]:
+    found = (" ".join(_WORDS.findall(str(camera[part]).casefold())) for part in ("label", "place"))
+    return [name for name in found if name]
 
 
 def _clock_span(text: str, day: date, zone: ZoneInfo) -> TimeSpan | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
 from vgraph.models import Embedder
-from vgraph.retrieve.intent import time_span, with_time
+from vgraph.retrieve.intent import cameras_named, time_span, with_time
 from vgraph.retrieve.pack import pack
 from vgraph.store import Store
 from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelation, Filters, Hit, Line
@@ -57,8 +57,8 @@ def retrieve(
 ) -> Evidence:
     """Evidence for a question. A time the question names becomes a filter unless the caller gave one; filters hold in every step."""
     profile = profile or Profile()
-    filters = _narrowed(question, filters, store)
-    recorded = tuple((row["camera"], row["start_ms"], row["end_ms"]) for row in store.coverage(filters))
+    cameras = [c for c in store.cameras() if filters.cameras is None or c["_key"] in filters.cameras]
+    filters = _timed(question, filters, cameras)
     hits = store.hybrid_chunks(
         vectors(question), question, filters, k=profile.k, leg_k=profile.leg_k, rrf_k=profile.rrf_k
     )
@@ -66,17 +66,28 @@ def retrieve(
     around = store.stitch_chunks(keys, filters, neighbours=profile.neighbours)
     graph = _expanded(keys, store, filters, profile)
     reached = _reached(hits, around, graph["relations"])
-    chunks = _evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters))
-    entities = _entities(graph)
+    chunks = _evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters), filters)
     kept, relations, text, tokens = pack(chunks, _relations(graph), profile.token_budget)
-    return Evidence(question, filters, hits, kept, entities, relations, text, tokens, profile.token_budget, recorded)
+    return Evidence(
+        question, filters, hits, kept, _entities(graph), relations, text, tokens, profile.token_budget,
+        _coverage(question, store, filters, cameras),
+    )  # fmt: skip
 
 
-def _narrowed(question: str, filters: Filters, store: Store) -> Filters:
-    cameras = [c for c in store.cameras() if filters.cameras is None or c["_key"] in filters.cameras]
+def _timed(question: str, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> Filters:
+    """The filters with the time the question names, read in the cameras' zone (UTC where they have several)."""
     zones = {camera["tz"] for camera in cameras}
     last = max((camera["last_ms"] for camera in cameras if camera["last_ms"] is not None), default=None)
     return with_time(filters, time_span(question, zones.pop() if len(zones) == 1 else "UTC", last))
+
+
+def _coverage(
+    question: str, store: Store, filters: Filters, cameras: Sequence[Mapping[str, Any]]
+) -> tuple[tuple[str, int, int], ...]:
+    """What was recorded of the time asked by the cameras the question names, or by all it may look at."""
+    named = cameras_named(question, cameras)
+    asked = replace(filters, cameras=named) if named else filters
+    return tuple((row["camera"], row["start_ms"], row["end_ms"]) for row in store.coverage(asked))
 
 
 def _expanded(keys: Sequence[str], store: Store, filters: Filters, profile: Profile) -> dict[str, Any]:
@@ -103,13 +114,21 @@ def _reached(
 
 
 def _evidence_chunks(
-    reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]]
+    reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]], filters: Filters
 ) -> list[EvidenceChunk]:
-    return [_evidence_chunk(rows[key], via, score) for key, via, score in reached if key in rows]
+    """Chunks with the lines that lie in the asked time; one of which no line does says nothing about it."""
+    found = [_evidence_chunk(rows[key], via, score, filters) for key, via, score in reached if key in rows]
+    return [chunk for chunk in found if chunk.lines]
 
 
-def _evidence_chunk(row: Mapping[str, Any], via: str, score: float) -> EvidenceChunk:
-    lines = tuple(Line(start, end, modality, text, origin) for start, end, modality, origin, text in row["lines"])
+def _evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Filters) -> EvidenceChunk:
+    zero = row["start_ms"] - row["offset_ms"]
+    lines = tuple(
+        Line(start, end, modality, text, origin)
+        for start, end, modality, origin, text in row["lines"]
+        if (filters.start_ms is None or zero + max(end, start + 1) > filters.start_ms)
+        and (filters.end_ms is None or zero + start < filters.end_ms)
+    )
     return EvidenceChunk(
         id=row["_key"], document=row["document"], camera=row["camera"], camera_label=row["camera_label"], index=row["index"],
         start_ms=row["start_ms"], end_ms=row["end_ms"], offset_ms=row["offset_ms"], end_offset_ms=row["end_offset_ms"],

@@ -105,6 +105,12 @@ def ensure_vector_index(db: Database, collection: str, dimension: int) -> bool:
         return True
 
 
+def drop_vector_index(db: Database, collection: str) -> None:
+    with translated("drop the vector index", collection):
+        if present := _vector_index(db, collection):
+            db.collection(collection).delete_index(present["id"])
+
+
 def _vectors(db: Database, collection: str) -> int:
     return int(db.collection(collection).count())
 

@@ -14,6 +14,7 @@ from vgraph.store.resources import query
 from vgraph.store.translate import translated
 from vgraph.types import Filters, GraphDelta, Hit, Record
 
+TEXT_EMBEDDED = ("chunks", "entities", "communities")
 NO_VECTOR_INDEX = frozenset({1554, 1555})
 CONFLICT = 1200
 LEDGER = "ledger"
@@ -99,19 +100,41 @@ class Store:
         return EmbeddingSpace(found["model"], found["dimension"]) if found else None
 
     def claim_embedding(self, space: str, model: str, dimension: int) -> None:
-        """Record which model fills a space; a different one raises ModelMismatch, because distances between them mean nothing."""
-        known = self.embedding(space)
+        """Record which model fills a space; another one raises ModelMismatch, because distances between them mean nothing."""
+        known = self.meta(f"embedding_{space}")
         if known is None:
-            self._put_meta(f"embedding_{space}", {"model": model, "dimension": dimension})
-        elif known != EmbeddingSpace(model, dimension):
+            self._put_meta(f"embedding_{space}", {"model": model, "dimension": dimension, "complete": True})
+        elif not known["complete"]:
             raise ModelMismatch(
-                f"the {space} embeddings in this database come from {known.model} ({known.dimension} dimensions), the setting asks for "
-                f"{model} ({dimension}): set VGRAPH_MODELS__EMBED={known.model}, or re-embed everything with `vgraph db reembed`"
+                f"embedding again with {known['model']} was interrupted: run `vgraph db reembed` to finish it"
+            )
+        elif (known["model"], known["dimension"]) != (model, dimension):
+            raise ModelMismatch(
+                f"the {space} embeddings in this database come from {known['model']} ({known['dimension']} dimensions), "
+                f"but the settings choose {model} ({dimension}): set VGRAPH_MODELS__EMBED={known['model']}, "
+                "or embed everything again with `vgraph db reembed`"
             )
 
-    def forget_embedding(self, space: str) -> None:
-        with translated("write the schema", schema.META):
-            self._db.collection(schema.META).delete(f"embedding_{space}", ignore_missing=True)
+    def begin_reembedding(self, model: str, dimension: int) -> None:
+        """Forget the text embeddings: until `end_reembedding` nothing else may be written or searched by vector."""
+        self._put_meta("embedding_text", {"model": model, "dimension": dimension, "complete": False})
+        for collection in TEXT_EMBEDDED:
+            schema.drop_vector_index(self._db, collection)
+
+    def texts(self, collection: str, size: int = 256) -> Iterator[list[dict[str, Any]]]:
+        """Pages of records with what is embedded of them."""
+        after = ""
+        while page := list(_run(self._db, "read_texts", collection=collection, after=after, limit=size)):
+            yield page
+            after = page[-1]["_key"]
+
+    def write_embeddings(self, collection: str, records: Sequence[Record]) -> None:
+        _run(self._db, "write_embeddings", records=[dict(record) for record in records], collection=collection)
+
+    def end_reembedding(self) -> None:
+        known = self.meta("embedding_text") or {}
+        self._put_meta("embedding_text", {"model": known["model"], "dimension": known["dimension"], "complete": True})
+        self.ensure_vector_indexes()
 
     def ensure_vector_indexes(self) -> tuple[str, ...]:
         """Build the vector indexes that the corpus now allows or has outgrown; the collections they were built on."""

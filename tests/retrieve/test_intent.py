@@ -1,0 +1,73 @@
+"""Time phrases and camera names in questions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from vgraph.retrieve.intent import cameras_named, time_span, with_time, without_times
+from vgraph.types import Filters
+
+BERLIN = "Europe/Berlin"
+LAST = round(datetime(2026, 3, 3, 12, tzinfo=ZoneInfo(BERLIN)).timestamp() * 1000)
+
+
+def ms(text: str) -> int:
+    return round(datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(BERLIN)).timestamp() * 1000)
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "end"),
+    [
+        ("Who was there at 14:10?", "2026-03-03T14:10:00", "2026-03-03T14:11:00"),
+        ("Who was there at 09:02:46 on 3 March 2026?", "2026-03-03T09:02:46", "2026-03-03T09:02:47"),
+        ("between 14:00 and 14:10 on 2026-03-02", "2026-03-02T14:00:00", "2026-03-02T14:10:00"),
+        ("from 23:50 to 0:10", "2026-03-03T23:50:00", "2026-03-04T00:10:00"),
+        ("around 2 pm", "2026-03-03T13:55:00", "2026-03-03T14:05:00"),
+        ("What happened on March 2, 2026?", "2026-03-02T00:00:00", "2026-03-03T00:00:00"),
+        ("before 9:00", None, "2026-03-03T09:00:00"),
+        ("after 12:30 am", "2026-03-03T00:30:00", None),
+    ],
+)
+def test_a_time_phrase_is_a_span_in_the_cameras_zone(question: str, start: str | None, end: str | None) -> None:
+    span = time_span(question, BERLIN, LAST)
+    assert span is not None
+    assert (span.start_ms, span.end_ms) == (start and ms(start), end and ms(end))
+
+
+@pytest.mark.parametrize(
+    "question", ["Who carried crate 25?", "at 25:10", "at 10:75", "on 2026-02-31", "version 3.12", "gate 4, row 10"]
+)
+def test_what_is_no_time_stays_none(question: str) -> None:
+    assert time_span(question, BERLIN, LAST) is None
+
+
+def test_a_day_across_the_change_to_summer_time_has_23_hours() -> None:
+    span = time_span("on 2026-03-29", BERLIN, LAST)
+    assert span is not None and span.end_ms is not None and span.start_ms is not None
+    assert span.end_ms - span.start_ms == 23 * 3_600_000
+
+
+def test_a_time_without_any_recording_has_no_day() -> None:
+    assert time_span("at 14:10", BERLIN, None) is None
+
+
+def test_the_callers_own_times_win_over_the_questions() -> None:
+    given = Filters(start_ms=5)
+    assert with_time(given, time_span("at 14:10", BERLIN, LAST)) == given
+
+
+def test_the_question_without_its_times_keeps_its_subject() -> None:
+    assert without_times("Who was in the office at 09:02:46 on 3 March 2026?") == "Who was in the office on ?"
+
+
+def test_cameras_are_named_by_label_or_place_as_whole_words() -> None:
+    cameras = [
+        {"_key": "c1", "label": "c1", "place": "loading dock"},
+        {"_key": "c2", "label": "gate", "place": ""},
+        {"_key": "c3", "label": "dock", "place": "docking station"},
+    ]
+    assert cameras_named("Who was at the Loading Dock?", cameras) == ("c1", "c3")
+    assert cameras_named("Who passed the gateway?", cameras) == ()

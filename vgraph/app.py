@@ -1,0 +1,340 @@
+"""vgraph for callers: one object over the rooms. Settings stop here; below, functions take plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import orjson
+
+from vgraph.agents import answer
+from vgraph.errors import NotFoundError, UserError
+from vgraph.ingest import Options, Tools, ingest
+from vgraph.ingest.graph import entity_text
+from vgraph.ingest.keys import camera_key
+from vgraph.ingest.pipeline import NOTHING
+from vgraph.media.assets import Assets
+from vgraph.media.paths import checked_path
+from vgraph.models import Embedder
+from vgraph.models.choose import Models, Pick, Wanted, choose
+from vgraph.models.doctor import Check, doctor
+from vgraph.retrieve import Profile, retrieve
+from vgraph.retrieve.search import QueryVectors
+from vgraph.settings import Settings
+from vgraph.store import Store, connect
+from vgraph.store.store import QueryResult
+from vgraph.types import Answer, Evidence, Filters, IngestReport, Progress
+
+__all__ = ["Advance", "Pick", "VGraph", "diagnose", "moment", "to_json"]
+
+Advance = Callable[[Progress], None]
+"""Told how far long work has come."""
+
+VIDEO_ENDINGS = frozenset(
+    [".mp4", ".mkv", ".mov", ".avi", ".webm", ".m4v", ".ts", ".mts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv"]
+)
+
+
+class VGraph:
+    """The graph of one database with the models the settings choose.
+
+    >>> with VGraph.open() as graph:                                                # doctest: +SKIP
+    ...     for report in graph.ingest([Path("dock.mp4")], camera="dock"):
+    ...         print(report.outcome)
+    """
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.settings, self._store = settings, store
+
+    @classmethod
+    def open(cls, settings: Settings | None = None) -> VGraph:
+        """Open the database of the settings (default: environment, `.env`, `vgraph.toml`), making it when absent."""
+        settings = settings or Settings.load()
+        at = settings.database
+        connection = connect(
+            at.url, at.name, username=at.username, password=at.password.get_secret_value(), timeout_s=at.timeout_s
+        )
+        return cls(settings, Store.open(connection, settings.ingest.language))
+
+    def close(self) -> None:
+        self._store.close()
+
+    def __enter__(self) -> VGraph:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- models ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def models(self) -> Models:
+        """The models the settings choose; `models.picked` says which and why."""
+        return choose(_wanted(self.settings))
+
+    @property
+    def picks(self) -> tuple[Pick, ...]:
+        return self.models.picked
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        if self.models.embed is None:
+            raise UserError(
+                "VGRAPH_MODELS__EMBED=none: chunks are found by their embeddings; use auto, or name a model"
+            )
+        return self.models.embed
+
+    @cached_property
+    def _vectors(self) -> QueryVectors:
+        self._store.claim_embedding("text", self._embedder.name, self._embedder.dimension)
+        return QueryVectors(self._embedder)
+
+    def _similarity(self, question: str, texts: Sequence[str]) -> list[float]:
+        import numpy as np
+
+        vectors = self._embedder.embed(texts)
+        scores: list[float] = (vectors @ np.asarray(self._vectors(question), dtype=vectors.dtype)).tolist()
+        return scores
+
+    @cached_property
+    def assets(self) -> Assets:
+        return Assets(self.settings.media.assets)
+
+    # --- ingest ---------------------------------------------------------------------------------------------------------
+
+    def ingest(
+        self,
+        paths: Iterable[Path | str],
+        *,
+        camera: str | None = None,
+        start: str | datetime | None = None,
+        tz: str | None = None,
+        report: Advance = lambda progress: None,
+    ) -> Iterator[IngestReport]:
+        """Bring video files (or every video of a folder) into the graph, one report each; one that cannot be read raises MediaError.
+
+        `start` is the time of the first frame: a datetime or ISO 8601 text, naive ones in `tz`.
+        """
+        zone = tz or "UTC"
+        start_ms = None if start is None else moment(start, zone)
+        tools = self._tools()
+        for path in self._videos(paths, start_ms is not None):
+            yield ingest(
+                path, store=self._store, tools=tools, assets=self.assets, options=self._options(), camera=camera,
+                start_ms=start_ms, tz=tz, report=report,
+            )  # fmt: skip
+
+    def _videos(self, paths: Iterable[Path | str], dated: bool) -> list[Path]:
+        roots = self.settings.media.roots
+        found = [video for path in paths for video in _files(checked_path(path, roots))]
+        if dated and len(found) > 1:
+            raise UserError(f"--start is the start of one video, not of {len(found)}")
+        return found
+
+    def _tools(self) -> Tools:
+        models, embedder = self.models, self._embedder
+        self._store.claim_embedding("text", embedder.name, embedder.dimension)
+        if models.image_embed:
+            self._store.claim_embedding("image", models.image_embed.name, models.image_embed.dimension)
+        return Tools(
+            embedder, models.caption, models.transcribe, models.detect, models.read, models.image_embed, models.chat
+        )
+
+    def _options(self) -> Options:
+        media, taken = self.settings.media, self.settings.ingest
+        return Options(
+            segmenter=media.segmenter,
+            window_ms=_ms(media.window_s),
+            overlap_ms=_ms(media.overlap_s),
+            scene_threshold=media.scene_threshold,
+            scene_min_ms=_ms(media.scene_min_s),
+            scene_max_ms=_ms(media.scene_max_s),
+            frame_every_ms=_ms(media.frame_every_s),
+            frame_width=media.frame_width,
+            jpeg_quality=media.jpeg_quality,
+            caption_frames=taken.caption_frames,
+            read_every_ms=_ms(taken.read_every_s),
+            detect_every_ms=_ms(taken.detect_every_s),
+            entity_types=taken.entity_types,
+            relation_types=taken.relation_types,
+            batch_segments=taken.batch_segments,
+        )
+
+    # --- ask ------------------------------------------------------------------------------------------------------------
+
+    def filters(
+        self,
+        *,
+        cameras: Sequence[str] | None = None,
+        documents: Sequence[str] | None = None,
+        start: str | datetime | None = None,
+        end: str | datetime | None = None,
+        not_after: str | datetime | None = None,
+    ) -> Filters:
+        """Filters from what people write: cameras by label or key, times as ISO 8601 (naive ones in the cameras' zone)."""
+        known = self._store.cameras()
+        keys = None if not cameras else tuple(_camera(name, known) for name in cameras)
+        zones = {c["tz"] for c in known if keys is None or c["_key"] in keys}
+        zone = zones.pop() if len(zones) == 1 else "UTC"
+        times = (None if value is None else moment(value, zone) for value in (start, end, not_after))
+        for document in documents or ():
+            self._document(document)
+        return Filters(keys, tuple(documents) if documents else None, *times)
+
+    def search(self, question: str, filters: Filters | None = None, *, k: int | None = None) -> Evidence:
+        """Evidence for a question: chunks, entities and relations, packed within the token budget."""
+        if not question.strip():
+            raise UserError("the question is empty")
+        return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(k))
+
+    def ask(self, question: str, filters: Filters | None = None, *, k: int | None = None) -> Answer:
+        """An answer whose every claim cites evidence; extractive when no chat model is configured."""
+        evidence = self.search(question, filters, k=k)
+        return answer(evidence, self.models.chat, self._similarity)
+
+    def _profile(self, k: int | None) -> Profile:
+        chosen = self.settings.retrieve
+        wanted = k or chosen.k
+        return Profile(
+            wanted, max(chosen.leg_k, wanted), chosen.rrf_k, chosen.hops, chosen.neighbours, chosen.token_budget
+        )
+
+    # --- the graph itself -----------------------------------------------------------------------------------------------
+
+    def documents(self) -> list[dict[str, Any]]:
+        return self._store.documents()
+
+    def cameras(self) -> list[dict[str, Any]]:
+        return self._store.cameras()
+
+    def zones(self) -> dict[str, str]:
+        """Camera key -> time zone."""
+        return {camera["_key"]: camera["tz"] for camera in self._store.cameras()}
+
+    def delete(self, document: str) -> dict[str, int]:
+        """Remove a document, all that hangs on it and its frames; counts removed by collection."""
+        removed = self._store.delete_document(document)
+        self.assets.delete(document)
+        return removed
+
+    def aql(self, query: str, binds: Mapping[str, Any] | None = None, *, limit: int = 1000) -> QueryResult:
+        """Rows of a reading AQL query."""
+        return self._store.aql(query, binds, limit=limit)
+
+    def info(self) -> dict[str, Any]:
+        """Where the graph lives, what made its vectors, how much is in it."""
+        space = self._store.embedding("text")
+        return {
+            "url": self.settings.database.url,
+            "database": self.settings.database.name,
+            "arangodb": self._store.version(),
+            "embedding": f"{space.model} ({space.dimension})" if space else None,
+            "counts": self._store.counts(),
+        }
+
+    def export(self, path: Path) -> int:
+        """Write every record as a JSON line {collection, record}; the number written. The file appears whole or not at all."""
+        part = path.with_name(f".{path.name}.part")
+        count = 0
+        with part.open("wb") as file:
+            for collection, record in self._store.export():
+                file.write(orjson.dumps({"collection": collection, "record": record}, option=orjson.OPT_APPEND_NEWLINE))
+                count += 1
+        part.replace(path)
+        return count
+
+    def reembed(self, *, report: Advance = lambda progress: None) -> int:
+        """Embed all texts again with the chosen model; the number of records. Interrupted, it is to be run again."""
+        embedder = self._embedder
+        self._store.begin_reembedding(embedder.name, embedder.dimension)
+        counts, done = self._store.counts(), 0
+        for collection, text in EMBEDDED_TEXT.items():
+            for page in self._store.texts(collection):
+                vectors = embedder.embed([text(record) for record in page])
+                records = [{"_key": r["_key"], "embedding": v.tolist()} for r, v in zip(page, vectors, strict=True)]
+                self._store.write_embeddings(collection, records)
+                done += len(page)
+                report(Progress(collection, "embed", done, counts["chunks"] + counts["entities"], "records"))
+        self._store.end_reembedding()
+        return done
+
+    def _document(self, key: str) -> dict[str, Any]:
+        found = self._store.document(key)
+        if found is None:
+            raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
+        return found
+
+
+EMBEDDED_TEXT: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "chunks": lambda record: record["text"] or NOTHING,
+    "entities": entity_text,
+}
+"""What is embedded of a record, by collection."""
+
+
+def diagnose(settings: Settings) -> tuple[Check, ...]:
+    """What is present, missing and chosen; see models/doctor.py."""
+    return doctor(_wanted(settings))
+
+
+def _wanted(settings: Settings) -> Wanted:
+    chosen = settings.models.model_dump()
+    if settings.models.openai_api_key:
+        chosen["openai_api_key"] = settings.models.openai_api_key.get_secret_value()
+    return Wanted(**chosen)
+
+
+def moment(value: str | datetime, tz: str) -> int:
+    """UTC ms of a time; naive ones are in `tz`. Raises UserError for what is not ISO 8601."""
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        raise UserError(f"{value!r} is not a time: use ISO 8601, for example 2026-03-02T08:15:00+01:00") from None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=ZoneInfo(tz))
+    return round(found.timestamp() * 1000)
+
+
+def to_json(value: Any, *, indent: bool = True) -> str:
+    """JSON of any result; paths become strings."""
+    option = orjson.OPT_INDENT_2 if indent else 0
+    return orjson.dumps(value, default=_plain, option=option).decode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _camera(name: str, known: Sequence[Mapping[str, Any]]) -> str:
+    wanted = camera_key(name)
+    for camera in known:
+        if name in (camera["_key"], camera["label"]) or camera["_key"] == wanted:
+            return str(camera["_key"])
+    labels = ", ".join(camera["label"] for camera in known) or "none yet"
+    raise NotFoundError(f"no camera {name!r}; there are: {labels}")
+
+
+def _files(path: Path) -> list[Path]:
+    """A file as it is, a folder as its videos in order of name."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in VIDEO_ENDINGS and file.is_file())
+    if not found:
+        raise UserError(f"{path}: no video in this folder (looked for {', '.join(sorted(VIDEO_ENDINGS))})")
+    return found
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
