@@ -62,7 +62,8 @@ def test_equal_and_hashable_agree_with_compare(left: Any, right: Any):
 
 def test_types_come_in_order():
     ascending = [None, False, True, -1, 0, 0.5, 1, "", "A", "a", "b", [], [1], [1, 0], {}, {"b": 1}, {"a": 1}]
-    assert sorted(ascending[::-1], key=v.sort_key) == ascending
+    descending = ascending[::-1]
+    assert sorted(descending, key=v.sort_key) == ascending
 
 
 def test_missing_attributes_and_elements_are_null():
