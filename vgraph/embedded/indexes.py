@@ -389,7 +389,7 @@ class TtlIndex(Index):
         return {"type": "ttl", "fields": fields, "expireAfter": after, "sparse": True, "unique": False, "estimates": False}
 
     def definition(self) -> dict[str, Any]:
-        return dict(sorted({**self.spec, "id": str(self.id), "selectivityEstimate": 1}.items()))
+        return dict(sorted({**self.spec, "id": str(self.id)}.items()))
 
     def same_as(self, spec: dict[str, Any]) -> bool:
         return spec["type"] == "ttl" and spec["fields"] == self.fields and spec["expireAfter"] == self.spec["expireAfter"]

@@ -80,6 +80,13 @@ class Jobs:
             if job.started < stamp and job.answer is not None:
                 self._jobs.pop(job.id, None)
 
+    def wait(self) -> None:
+        """Come back when no job runs."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True)
+
     def close(self) -> None:
         """Stop the queries that run, and wait for the rest."""
         for job in list(self._jobs.values()):

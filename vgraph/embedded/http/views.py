@@ -34,7 +34,7 @@ def full(txn: Transaction, view: ViewInfo) -> dict[str, Any]:
 @routes.on("GET", "/_api/view")
 def list_views(context: Context) -> Answer:
     with context.reading() as txn:
-        return done(200, result=[brief(txn, view) for view in txn.database_info.views.values()])
+        return done(200, result=[brief(txn, view) for _, view in sorted(txn.database_info.views.items())])
 
 
 @routes.on("POST", "/_api/view")

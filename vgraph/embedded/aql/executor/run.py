@@ -255,7 +255,7 @@ class _Compiler:
             self.slot(node.variable),
             node.view,
             compiled,
-            bool(compiled is not None and compiled.variables) or any(s.arguments for s in node.scorers),
+            bool(compiled is not None and compiled.variables) or any(map(ast.variables, scorer_arguments(node))),
             None if names is None else frozenset(names),
             tuple(
                 search.ScorerStep(self.slot(s.variable), s.function, tuple(self.closure(a) for a in s.arguments))
@@ -448,6 +448,10 @@ class _Compiler:
             node.replaces,
             write.update_options(node.options, whole=returns(node)),
         )
+
+
+def scorer_arguments(node: p.EnumerateViewNode) -> list[Expr]:
+    return [argument for scorer in node.scorers for argument in scorer.arguments]
 
 
 def returns(node: p.ModificationNode) -> bool:

@@ -32,6 +32,8 @@ class ScorerStep:
         arguments = [argument(row, rt) for argument in self.arguments]
         if self.function == "BM25":
             return search.BM25(*(_number(argument) for argument in arguments))
+        if self.function == "BOOST_SCORE":
+            return search.BoostScore()
         return search.TFIDF(*(truthy(argument) for argument in arguments))
 
 

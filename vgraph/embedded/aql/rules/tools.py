@@ -15,6 +15,10 @@ STORAGE = frozenset(
 )
 """Functions whose value depends on the database: the same for a run, but not known when planning."""
 
+SAME_IN_A_RUN = STORAGE | {
+    "APPROX_NEAR_COSINE", "APPROX_NEAR_L2", "APPROX_NEAR_INNER_PRODUCT", "BM25", "TFIDF", "BOOST_SCORE", "OFFSET_INFO",
+}  # fmt: skip
+
 
 def with_nodes(plan: p.Plan, nodes: Sequence[p.PlanNode]) -> p.Plan:
     return replace(plan, nodes=tuple(nodes))
@@ -73,8 +77,8 @@ def is_deterministic(node: ast.Node) -> bool:
     for found in ast.walk(node):
         if isinstance(found, ast.Call):
             function = FUNCTIONS.get(found.name)
-            if function is None or not function.deterministic:
-                return found.name in STORAGE
+            if found.name not in SAME_IN_A_RUN and (function is None or not function.deterministic):
+                return False
         if isinstance(found, p.ModificationNode):
             return False
     return True

@@ -13,7 +13,7 @@ from ..nodes import Variable
 from .limits import limit_behind
 from .tools import in_loop, inlined, replaced, simple_definitions, with_nodes
 
-SCORERS = ("BM25", "TFIDF")
+SCORERS = ("BM25", "TFIDF", "BOOST_SCORE")
 
 
 def handle_views(plan: p.Plan, context: Context) -> p.Plan:
