@@ -227,13 +227,17 @@ def test_only_sound(tmp_path, films):
         refused(tmp_path / name, "only sound")
 
 
-@pytest.mark.parametrize(
-    "name", ["a.jpg", "a.png", "a.gif", "a.webp", "a.bmp", "a.tiff", "jpeg-named.mp4", "frame%03d.jpg"]
-)
+@pytest.mark.parametrize("name", ["a.jpg", "a.png", "a.gif", "a.webp", "a.bmp", "a.tiff", "jpeg-named.mp4"])
 def test_an_image_is_called_an_image(tmp_path, name):
     kind = "JPEG" if name.endswith((".mp4", ".jpg")) else None
     Image.fromarray(np.full((48, 64, 3), 90, np.uint8)).save(tmp_path / name, kind)
     refused(tmp_path / name, "is an image")
+
+
+def test_an_image_named_like_a_numbered_series_is_not_taken_for_the_series(tmp_path):
+    for name in ("frame%03d.jpg", "frame001.jpg"):
+        Image.fromarray(np.full((48, 64, 3), 90, np.uint8)).save(tmp_path / name, "JPEG")
+    refused(tmp_path / "frame%03d.jpg", "not a video|is an image")
 
 
 def test_a_moving_gif_is_a_video(tmp_path, films):

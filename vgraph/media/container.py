@@ -31,7 +31,7 @@ VIDEO_FORMATS = (
 )
 AUDIO_FORMATS = "wav,mp3,flac,aac,ac3,eac3,aiff,au,amr,caf,w64,ape,wv,tta,dts"
 IMAGE_FORMATS = (
-    "image2,jpeg_pipe,png_pipe,bmp_pipe,webp_pipe,gif_pipe,tiff_pipe,j2k_pipe,jpegxl_pipe,jpegls_pipe,psd_pipe,"
+    "jpeg_pipe,png_pipe,bmp_pipe,webp_pipe,gif_pipe,tiff_pipe,j2k_pipe,jpegxl_pipe,jpegls_pipe,psd_pipe,"
     "ppm_pipe,pgm_pipe,pbm_pipe,pam_pipe,qoi_pipe,exr_pipe,hdr_pipe,sgi_pipe,svg_pipe,dds_pipe,ico"
 )
 DAMAGED_IN_A_ROW = 64
@@ -48,7 +48,7 @@ def opened(path: Path) -> Iterator[InputContainer]:
     import av
 
     try:
-        container = av.open(f"file:{path}", options=_options(), metadata_errors="replace")
+        container = av.open(f"file:{path}", container_options=_options(), metadata_errors="replace")
         with container:
             yield container
     except (av.FFmpegError, UnicodeEncodeError) as error:
@@ -56,6 +56,7 @@ def opened(path: Path) -> Iterator[InputContainer]:
 
 
 def _options() -> dict[str, str]:
+    """For the container only: PyAV hands general options to streams too, and some demuxers find those later."""
     return {
         "protocol_whitelist": "file",
         "format_whitelist": f"{VIDEO_FORMATS},{AUDIO_FORMATS},{IMAGE_FORMATS}",

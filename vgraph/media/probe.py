@@ -115,7 +115,7 @@ def _content_hash(path: Path) -> str:
 
 def _pictures_of(container: InputContainer, path: Path) -> VideoStream:
     name = container.format.name
-    if name == "image2" or (name.endswith("_pipe") and name != "yuv4mpegpipe"):
+    if name.endswith("_pipe"):
         raise _refused(path, f"is an image ({_codec(container)}), not a video")
     stream = picture_stream(container)
     if stream is None:
