@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import numpy as np
+
 from vgraph.embedded import keycodec
 from vgraph.embedded.batches import marks, pad
 from vgraph.embedded.errors import ArangoError
@@ -298,6 +300,20 @@ class PersistentIndex(Index):
         while rows := cursor.fetchmany(256):
             for [rowid] in rows:
                 yield rowid
+
+    def lookup_array(
+        self,
+        txn: Transaction,
+        prefix: Sequence[Any] = (),
+        low: Any = ...,
+        high: Any = ...,
+        include_low: bool = True,
+        include_high: bool = True,
+    ) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The rowids of `lookup` as an array, for large candidate sets: one text out of SQLite instead of many rows."""
+        bounds = self._range(prefix, low, high, include_low, include_high)
+        [text] = txn.sql(f"SELECT group_concat(id) FROM {self._table} WHERE k >= ? AND k < ?", bounds).fetchone()
+        return np.fromstring(text or "", dtype=np.int64, sep=",")
 
     def count(
         self,

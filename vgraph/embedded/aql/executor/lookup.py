@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from ..values import compare, hashable, sort_key
 from .rows import Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
 from .steps import Demand
@@ -113,6 +115,20 @@ class Probe:
         )
         rowids = (rowid for rowids in found for rowid in rowids)
         return iter(dict.fromkeys(rowids)) if len(prefixes) > 1 or "[*]" in self.field else rowids
+
+    def rowids(self, collection: Any, row: Row, rt: Run) -> Any:
+        """All matches for one row as an array, in no order, perhaps more than once."""
+        pairs = (rowid for _, rowid in self.pairs(collection, [row], rt))
+        if self.kind != "sorted" or self.sparse:
+            return np.fromiter(pairs, dtype=np.int64)
+        low, strict_low = self.tightest(self.lows, row, rt, 1)
+        high, strict_high = self.tightest(self.highs, row, rt, -1)
+        index = index_by_id(collection, self.index)
+        found = [
+            index.lookup_array(rt.txn, prefix, low, high, not strict_low, not strict_high)
+            for prefix in self.prefixes(row, rt)
+        ]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
     def prefixes(self, row: Row, rt: Run) -> list[tuple[Any, ...]]:
         if not self.equal:

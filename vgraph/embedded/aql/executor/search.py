@@ -214,12 +214,10 @@ class NearVector:
     def candidates(self, collection: Any, row: Row, rt: Run) -> Any:
         if not self.probes:
             return None
-        found: Iterator[int] = (
-            rowid for probe in self.probes for _, rowid in probe.pairs(collection, [row], rt)
-        )
-        rowids = np.fromiter(found, dtype=np.int64)
+        found = [probe.rowids(collection, row, rt) for probe in self.probes]
+        rowids = found[0] if len(found) == 1 else np.unique(np.concatenate(found))
         rt.stats.scanned_index += len(rowids)
-        return np.unique(rowids) if len(self.probes) > 1 else rowids
+        return rowids
 
     def accept(self, collection: Any, row: Row, rt: Run) -> Callable[[Any], Any]:
         scratch = row.copy()
