@@ -205,12 +205,21 @@ def test_a_dangling_edge_gives_null_and_is_passed() -> None:
 
 
 def test_an_unknown_start_is_walked_and_no_start_warns() -> None:
-    edges = [{"_from": "nowhere/x", "_to": "v/a"}]
+    edges = [{"_from": "v/x", "_to": "v/a"}]
     rt = MemoryRuntime()
-    starts = [(1, "nowhere/x"), (2, "foobar"), (3, {"_id": "nowhere/x"}), (4, None), (5, {"no": "id"})]
+    starts = [(1, "v/x"), (2, "foobar"), (3, {"_id": "v/x"}), (4, None), (5, {"no": "id"})]
     found = traverse(expander(graph("v", edges, ["a"])), starts, TraversalSpec(), rt, wants=Wants(vertex=ALL))
     assert [(origin, vertex["_key"]) for origin, vertex, _, _ in found] == [(1, "a"), (3, "a")]
     assert [num for num, _ in rt.warnings.items] == [10, 10, 10]
+
+
+def test_a_vertex_of_an_unknown_collection_is_an_error_where_it_is_read() -> None:
+    walk = expander(graph("v", [{"_from": "v/a", "_to": "nowhere/x"}], ["a"]))
+    unread = traverse(walk, [(None, "v/a")], TraversalSpec(), MemoryRuntime(), wants=Wants(edge=ALL))
+    assert len(list(unread)) == 1
+    with pytest.raises(ArangoError) as error:
+        list(traverse(walk, [(None, "v/a")], TraversalSpec(), MemoryRuntime()))
+    assert error.value.num == 1203
 
 
 def test_vertex_and_edge_collections_restrict_the_walk() -> None:

@@ -91,6 +91,7 @@ ERRORS: Final[dict[int, ErrorKind]] = {
         (1521, "QUERY_COLLECTION_LOCK_FAILED", "unable to read-lock collection", 500),
         (1522, "QUERY_TOO_MANY_COLLECTIONS", "too many collections/shards", 400),
         (1524, "QUERY_TOO_MUCH_NESTING", "too much nesting or too many objects", 500),
+        (1539, "QUERY_INVALID_OPTIONS_ATTRIBUTE", "unknown/invalid OPTIONS attribute used", 400),
         (1540, "QUERY_FUNCTION_NAME_UNKNOWN", "usage of unknown function", 400),
         (1541, "QUERY_FUNCTION_ARGUMENT_NUMBER_MISMATCH", "invalid number of arguments for function", 400),
         (1542, "QUERY_FUNCTION_ARGUMENT_TYPE_MISMATCH", "invalid argument type in call to function", 400),

@@ -19,8 +19,8 @@ Neighbours = list[tuple[int, str]]
 """(edge token, id of the vertex at the other end), in the order in which the edges were inserted."""
 
 VERTEX_NOT_FOUND = 1202
-_CACHED_DOCUMENTS = 200_000
-_CACHED_EDGES = 2_000_000
+_CACHED_DOCUMENTS = 20_000
+_CACHED_EDGES = 300_000
 _NO_NEIGHBOURS: Neighbours = []
 
 
@@ -84,7 +84,7 @@ class _Edges:
 
 
 class _Vertices:
-    """Vertex documents by id; a collection that does not exist holds no vertex."""
+    """Vertex documents by id; a vertex of a collection that does not exist is error 1203, as on the server."""
 
     def __init__(self, txn: Any) -> None:
         self.txn = txn
@@ -102,19 +102,13 @@ class _Vertices:
             name, _, key = id_.partition("/")
             keys_of.setdefault(name, []).append(key)
         for name, keys in keys_of.items():
-            collection = self._collection(name)
-            found = [None] * len(keys) if collection is None else collection.fetch_keys(keys, projection)
+            found = self._collection(name).fetch_keys(keys, projection)
             known.update(zip((f"{name}/{key}" for key in keys), found, strict=True))
         return known
 
     def _collection(self, name: str) -> Any:
         if name not in self.collections:
-            try:
-                self.collections[name] = self.txn.collection(name)
-            except ArangoError as error:
-                if error.num != 1203:
-                    raise
-                self.collections[name] = None
+            self.collections[name] = self.txn.collection(name)
         return self.collections[name]
 
 

@@ -40,7 +40,7 @@ class PathSpec:
     default_weight: float = 1.0
 
 
-INVALID_OPTION = 1575
+INVALID_OPTION = 1539
 """The number of the warning about an option that is unknown or of the wrong kind."""
 
 _Setter = Callable[[Any], dict[str, Any]]

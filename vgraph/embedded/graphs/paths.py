@@ -187,9 +187,9 @@ class _BothSides:
             if not side.queue:
                 side, other = (right, left) if right.size < left.size else (left, right)
                 side.deepen()
-                self._rt.check()
                 if most is not None and left.depth + right.depth > most:
                     return
+            self._rt.check()
             for mine, theirs in reversed(self._meetings(side, other)):
                 if self._nearest and most is None:
                     most = left.depth + right.depth
@@ -247,6 +247,12 @@ class _WeightedSide:
                 self._look_ahead(reached)
                 return reached
         return None
+
+    def goes_before(self, other: _WeightedSide) -> bool:
+        """Whether it is this (the left) side's turn: both begin, then the one with less to do goes on."""
+        if self.radius < 0 or other.radius < 0:
+            return self.radius < 0
+        return len(self.queue) < len(other.queue)
 
     def _look_ahead(self, reached: _Reached) -> None:
         vertices = [reached.vertex, *(entry.vertex for entry in self.queue.entries[: self._ahead])]
@@ -322,8 +328,8 @@ class _Search:
         right.begin(target)
         side, other = left, right
         while not left.spent and not right.spent:
+            self._rt.check()
             if not side.queue:
-                self._rt.check()
                 side, other = (right, left) if right.size < left.size else (left, right)
                 side.deepen()
             step = side.next()
@@ -344,7 +350,7 @@ class _Search:
     def _lightest(
         self, source: str, target: str, barred_vertices: frozenset[str], barred_edges: frozenset[int]
     ) -> Route | None:
-        """Two Dijkstra searches, the smaller radius first, until no shorter meeting is possible."""
+        """Two Dijkstra searches, each turn that with the shorter queue, until no shorter meeting is possible."""
         left = _WeightedSide(self._expander, self._weights, source)
         right = _WeightedSide(self._back, self._weights, target)
         best: float | None = None
@@ -352,7 +358,7 @@ class _Search:
         while left.queue and right.queue:
             if best is not None and left.radius + right.radius >= best:
                 break
-            side, other = (left, right) if left.radius <= right.radius else (right, left)
+            side, other = (left, right) if left.goes_before(right) else (right, left)
             self._rt.check()
             reached = side.settle()
             if reached is None:
@@ -370,7 +376,8 @@ class _Search:
                     if best is None or weight + theirs.weight < best:
                         best = weight + theirs.weight
                         meeting = (mine, theirs) if side is left else (theirs, mine)
-                side.queue.push(mine)
+                else:
+                    side.queue.push(mine)
         return None if meeting is None else self._joined(*meeting)
 
     def _joined(self, left: _Reached, right: _Reached) -> Route:

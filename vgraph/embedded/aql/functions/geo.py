@@ -52,12 +52,9 @@ class _Recent:
         self._known: tuple[tuple[Any, Shape], ...] = ()
 
     def parse(self, value: Value) -> Shape:
-        for known, shape in self._known:
-            if known is value:
-                return shape
-        shape = geojson.parse(value)
-        self._known = ((value, shape), *self._known)[: self._size]
-        return shape
+        found = next((entry for entry in self._known if entry[0] is value), None) or (value, geojson.parse(value))
+        self._known = (found, *(entry for entry in self._known if entry is not found))[: self._size]
+        return found[1]
 
 
 _recent = _Recent(4)
