@@ -140,6 +140,7 @@ def begin(
 
 def materialised(result: Result, txn: Any) -> Result:
     """Run a modifying query to its end; what it wrote before it failed is taken back."""
+    txn.start_writing()  # may begin the transaction anew, which forgets savepoints
     savepoint = txn.savepoint()
     own, result._own = result._own, None
     try:
