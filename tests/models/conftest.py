@@ -8,11 +8,15 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import av
 import pytest
 import stamina
+
+from vgraph.types import Frame
 
 
 @dataclass
@@ -120,3 +124,15 @@ def weights() -> Callable[[str], Path]:
         return folder / name
 
     return find
+
+
+@pytest.fixture
+def street(weights: Callable[[str], Path]) -> Callable[..., list[Frame]]:
+    """Every n-th frame of a street camera's footage."""
+
+    def frames(every: int, count: int) -> list[Frame]:
+        with av.open(str(weights("vtest.avi"))) as container:
+            chosen = islice(container.decode(video=0), 0, every * count, every)
+            return [Frame(round(frame.time * 1000), frame.to_ndarray(format="rgb24")) for frame in chosen]
+
+    return frames

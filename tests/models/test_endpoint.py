@@ -81,7 +81,7 @@ def test_nobody_there_is_told_with_the_address():
 
 
 def test_a_wrong_address_is_a_model_error():
-    with pytest.raises(ModelError, match="be asked|be reached"):
+    with pytest.raises(ModelError, match=r"be asked|be reached"):
         Endpoint(base_url="ftp://nowhere", retries=0).models()
 
 

@@ -1,6 +1,7 @@
 """Chat, embeddings and transcription against a real HTTP server that speaks OpenAI's API, well or badly."""
 
 import base64
+import itertools
 import json
 import math
 import wave
@@ -399,7 +400,7 @@ def test_long_audio_goes_in_blocks_with_their_own_offsets(server):
     heard = list(transcriber(server, block_ms=2000).transcribe([tone(0, 5)]))
     assert len(heard) == len(server.requests) == 3
     assert heard[0].offset_ms == 0
-    assert all(a.end_offset_ms == b.offset_ms for a, b in zip(heard, heard[1:], strict=False))
+    assert all(a.end_offset_ms == b.offset_ms for a, b in itertools.pairwise(heard))
     assert heard[-1].end_offset_ms == 5000
 
 

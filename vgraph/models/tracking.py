@@ -2,7 +2,8 @@
 
 In the manner of ByteTrack (Zhang et al. 2022, section 3): each track's box is moved on at its own speed, sure detections are assigned
 first, what is left of the tracks may then take unsure ones. What is fast for the frame rate is caught by boxes grown on every side, as in
-C-BIoU (Yang et al. 2023, section 3). Assignment is optimal (Hungarian method) over the overlap of boxes.
+C-BIoU (Yang et al. 2023, section 3), but only from one moment to the next: over a gap, near is no proof of the same. Assignment is optimal
+(Hungarian method) over the overlap of boxes.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class Tracker:
     sure: float = 0.4
     least_detections: int = 2
     _open: list[_Path] = field(default_factory=list)
+    _before: int | None = None
     _begun: Counter[str] = field(default_factory=Counter)
 
     def add(self, detections: Sequence[Detection]) -> list[Track]:
@@ -80,8 +82,10 @@ class Tracker:
         sure = [detection for detection in detections if detection.confidence >= self.sure]
         unsure = [detection for detection in detections if detection.confidence < self.sure]
         free, fresh = self._assign(self._open, sure, now, grow=0.0)
-        free, fresh = self._assign(free, fresh, now, grow=_GROWTH)
-        self._assign(free, unsure, now, grow=0.0)
+        recent = [path for path in free if path.last.offset_ms == self._before]
+        _, fresh = self._assign(recent, fresh, now, grow=_GROWTH)
+        self._assign([path for path in free if path.last.offset_ms < now], unsure, now, grow=0.0)
+        self._before = now
         self._open.extend(_Path([detection]) for detection in fresh)
         return self._tracks(ended)
 
