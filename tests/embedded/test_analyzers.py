@@ -1,0 +1,186 @@
+"""Analyzers: what becomes of a text, and which definitions are refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.search import BUILTIN_ANALYZERS, make_analyzer, normalise_analyzer, tokens
+from vgraph.embedded.search.analyzers import BUILTIN, make
+from vgraph.embedded.search.words import segments, spans, words
+
+TEXT_EN = BUILTIN["text_en"]
+
+
+def terms(kind, properties, text):
+    return make(kind, properties, []).terms(text)
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("can't stop, won't stop", ["can't", "stop", "won't", "stop"]),
+            ("3.14 and 1,000;5", ["3.14", "and", "1,000;5"]),
+            ("v1.2 a.b a.1", ["v1.2", "a.b", "a", "1"]),
+            ("snake_case __init__ _", ["snake_case", "__init__"]),
+            ("e-mail http://x.org/a?b", ["e", "mail", "http", "x.org", "a", "b"]),
+            ("naïve l’été", ["naïve", "l’été"]),
+            ("中文 と カタカナ語", ["中", "文", "と", "カタカナ", "語"]),
+            ("e\u0301te\u0301", ["e\u0301te\u0301"]),
+            ("привет мир", ["привет", "мир"]),
+            ("😀 smile 🇩🇪", ["smile"]),
+            ("", []),
+        ],
+    )
+    def test_follow_uax29_without_spaces_and_punctuation(self, text, expected):
+        assert words(text) == expected
+
+    @given(st.text(max_size=60))
+    def test_lie_in_order_and_segments_cover_the_text(self, text):
+        found = list(spans(text))
+        assert all(a < b for a, b in found)
+        assert all(first[1] <= second[0] for first, second in zip(found, found[1:]))
+        assert "".join(text[a:b] for a, b, _ in segments(text)) == text
+
+    @given(st.text(alphabet="ab1_.,:;' \n-", max_size=40))
+    def test_of_ascii_do_not_depend_on_the_fast_path(self, text):
+        assert words(text) == words(text + " é")[:-1]
+
+
+class TestText:
+    def test_recorded_on_a_server(self):
+        assert tokens("Lörem ipsüm, DOLOR SIT Ämet.", BUILTIN["text_de"]) == ["lor", "ipsum", "dolor", "sit", "amet"]
+        assert tokens("quick brown fox", TEXT_EN) == ["quick", "brown", "fox"]
+        assert tokens(["quick brown", ["fox"]], TEXT_EN) == [["quick", "brown"], [["fox"]]]
+
+    def test_stems_after_stop_words_are_dropped(self):
+        properties = {"locale": "en", "stopwords": ["the", "running"]}
+        assert terms("text", properties, "The running runners run") == ["runner", "run"]
+
+    def test_keeps_case_accents_and_endings_when_told(self):
+        properties = {"locale": "en", "case": "none", "accent": True, "stemming": False}
+        assert terms("text", properties, "Crème Brûlées") == ["Crème", "Brûlées"]
+
+    def test_edge_ngrams_end_with_the_whole_word_when_it_does_not_fit(self):
+        properties = {
+            "locale": "en",
+            "stemming": False,
+            "stopwords": ["the"],
+            "edgeNgram": {"min": 3, "max": 8, "preserveOriginal": True},
+        }
+        assert terms("text", properties, "The quick dogWithAVeryLongName") == [
+            "qui", "quic", "quick", "dog", "dogw", "dogwi", "dogwit", "dogwith", "dogwitha", "dogwithaverylongname",
+        ]  # fmt: skip
+
+    def test_positions_count_words_and_offsets_count_bytes(self):
+        assert TEXT_EN.positions("two words") == (["two", "word"], None)
+        assert TEXT_EN.offsets("für zwei") == [("fur", 0, 0, 4), ("zwei", 1, 5, 9)]
+
+    @pytest.mark.parametrize("language", ["de", "en", "es", "fi", "fr", "it", "nl", "no", "pt", "ru", "sv", "zh"])
+    def test_is_built_in_for_every_language_of_the_server(self, language):
+        definition = BUILTIN_ANALYZERS[f"text_{language}"]
+        assert definition["features"] == ["frequency", "position", "norm"]
+        assert definition["properties"] == {
+            "locale": language,
+            "case": "lower",
+            "stopwords": [],
+            "accent": False,
+            "stemming": language != "zh",
+        }
+        assert make_analyzer(definition).terms("abc") == BUILTIN[f"text_{language}"].terms("abc")
+
+    @given(st.text(max_size=40))
+    def test_terms_do_not_depend_on_the_way_taken(self, text):
+        assert TEXT_EN.terms(text) == [token[0] for token in TEXT_EN.stream(text)]
+
+
+class TestOthers:
+    def test_identity_keeps_the_text(self):
+        assert tokens("A b", BUILTIN["identity"]) == ["A b"]
+
+    def test_norm_and_stem(self):
+        assert terms("norm", {"locale": "en", "case": "upper", "accent": False}, "Crème brûlée") == ["CREME BRULEE"]
+        assert terms("norm", {"locale": "en"}, "Crème") == ["Crème"]
+        assert terms("stem", {"locale": "en"}, "databases") == ["databas"]
+
+    def test_delimiter_honours_quotes(self):
+        assert terms("delimiter", {"delimiter": ","}, 'a,"b,c","d ""e""",') == ["a", "b,c", 'd "e"', ""]
+
+    def test_multi_delimiter_takes_the_longest_separator(self):
+        assert terms("multi_delimiter", {"delimiters": [",", ", ", "|"]}, "a, b|c,,d") == ["a", "b", "c", "d"]
+
+    def test_ngrams_of_bytes_and_of_characters(self):
+        base = {"min": 2, "max": 3, "preserveOriginal": False}
+        assert terms("ngram", base, "quick") == ["qu", "qui", "ui", "uic", "ic", "ick", "ck"]
+        assert terms("ngram", {**base, "streamType": "utf8"}, "äöü") == ["äö", "äöü", "öü"]
+        assert terms("ngram", {**base, "preserveOriginal": True}, "quick")[2] == "quick"
+
+    def test_ngram_markers_stand_at_the_ends(self):
+        properties = {"min": 2, "max": 2, "preserveOriginal": False, "startMarker": "^", "endMarker": "$"}
+        assert terms("ngram", properties, "abc") == ["^ab", "bc$"]
+
+    def test_segmentation_can_keep_what_is_no_word(self):
+        assert terms("segmentation", {}, "Hi, you!") == ["hi", "you"]
+        assert terms("segmentation", {"break": "graphic", "case": "none"}, "Hi, you!") == ["Hi", ",", "you", "!"]
+        assert "".join(terms("segmentation", {"break": "all"}, "hi, you!")) == "hi, you!"
+
+    def test_stopwords_may_be_hexadecimal(self):
+        assert terms("stopwords", {"stopwords": ["616e64"], "hex": True}, "and") == []
+        assert terms("stopwords", {"stopwords": ["and"]}, "andy") == ["andy"]
+
+    def test_pipeline_feeds_one_into_the_next(self):
+        properties = {
+            "pipeline": [
+                {"type": "delimiter", "properties": {"delimiter": ","}},
+                {"type": "norm", "properties": {"locale": "en", "case": "lower"}},
+                {"type": "ngram", "properties": {"min": 2, "max": 2, "preserveOriginal": False}},
+            ]
+        }
+        analyzer = make("pipeline", properties, ["frequency", "position"])
+        assert analyzer.terms("ABC,De") == ["ab", "bc", "de"]
+        assert analyzer.positions("ABC,De")[0] == ["ab", "bc", "de"]
+
+
+class TestDefinitions:
+    def test_are_shown_with_defaults(self):
+        assert normalise_analyzer("testAnalyzer", "identity", None, None) == {
+            "type": "identity",
+            "properties": {},
+            "features": [],
+        }
+        assert normalise_analyzer("n", "norm", {"locale": "en_us.utf-8"}, ["norm", "frequency"]) == {
+            "type": "norm",
+            "properties": {"locale": "en_US", "case": "none", "accent": True},
+            "features": ["frequency", "norm"],
+        }
+
+    @pytest.mark.parametrize(
+        ("name", "kind", "properties", "features"),
+        [
+            ("1st", "identity", {}, []),
+            ("a b", "identity", {}, []),
+            ("a" * 255, "identity", {}, []),
+            ("a", "unknown", {}, []),
+            ("a", "text", {}, []),
+            ("a", "text", {"locale": "en", "case": "title"}, []),
+            ("a", "text", {"locale": 1}, []),
+            ("a", "delimiter", {}, []),
+            ("a", "ngram", {"min": 3, "max": 2, "preserveOriginal": True}, []),
+            ("a", "ngram", {"min": 2, "max": 3}, []),
+            ("a", "pipeline", {"pipeline": []}, []),
+            ("a", "stopwords", {"stopwords": ["xyz"], "hex": True}, []),
+            ("a", "identity", {}, ["position"]),
+            ("a", "identity", {}, ["frequency", "offset"]),
+            ("a", "identity", {}, ["wings"]),
+        ],
+    )
+    def test_that_are_wrong_are_error_10(self, name, kind, properties, features):
+        with pytest.raises(ArangoError) as error:
+            normalise_analyzer(name, kind, properties, features)
+        assert error.value.num == 10
+
+    def test_of_types_that_need_models_or_icu_data_are_error_9(self):
+        with pytest.raises(ArangoError) as error:
+            normalise_analyzer("a", "collation", {"locale": "en"}, [])
+        assert error.value.num == 9

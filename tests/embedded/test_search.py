@@ -1,0 +1,486 @@
+"""Views: what SEARCH finds and how it scores, against documents looked at one by one."""
+
+import math
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vgraph.embedded import aql, ddl, view_store
+from vgraph.embedded.engine import Engine
+from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.search import postings
+from vgraph.embedded.search.analyzers import BUILTIN
+from vgraph.embedded.search.arrays import Growing, RowMap, member, narrow, pack, ranges, unpack
+
+LINK = {
+    "includeAllFields": True,
+    "storeValues": "id",
+    "fields": {"text": {"analyzers": ["text_en", "identity"]}, "body": {"analyzers": ["text_en"]}},
+}
+
+
+class Database:
+    """An engine with one collection `c` and a view `v` over it."""
+
+    def __init__(self, path, link=LINK):
+        self.engine = Engine.open(path)
+        with self.engine.writing() as txn:
+            ddl.create_collection(txn, "c")
+            view_store.create_view(txn, "v", "arangosearch", {"links": {"c": link}})
+
+    def insert(self, *documents):
+        with self.engine.writing() as txn:
+            collection = txn.collection("c", write=True)
+            for document in documents:
+                collection.insert(document)
+
+    def remove(self, *keys):
+        with self.engine.writing() as txn:
+            for key in keys:
+                txn.collection("c", write=True).remove(key)
+
+    def query(self, text, **binds):
+        return [row for batch in aql.execute(self.engine, "_system", text, binds, {}) for row in batch]
+
+    def keys(self, condition, **binds):
+        return sorted(self.query(f"FOR d IN v SEARCH {condition} RETURN d._key", **binds))
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database(tmp_path / "a.db")
+    yield opened
+    opened.engine.close()
+
+
+FOX = (
+    {"_key": "a", "text": "The quick brown fox jumps over the lazy dog", "n": 1, "tags": ["x", "y"], "ok": True},
+    {"_key": "b", "text": "A brown dog", "n": 2.5, "tags": ["y"], "ok": False, "nil": None},
+    {"_key": "c", "text": "Quick quick slow", "n": -3, "tags": [], "deep": {"er": [{"w": "u"}, {"w": "v"}]}},
+    {"_key": "d", "n": "1", "text": ["fox one", "two dogs"], "tags": ["x", 7]},
+)
+
+
+class TestConditions:
+    @pytest.mark.parametrize(
+        ("condition", "expected"),
+        [
+            ("d.n == 1", "a"),
+            ("d.n == '1'", "d"),
+            ("d.n >= 1 AND d.n < 3", "ab"),
+            ("d.n > 1", "b"),
+            ("2 > d.n", "ac"),
+            ("d.n != 1", "bcd"),
+            ("d.n IN [1, '1', -3]", "acd"),
+            ("d.n NOT IN [1, '1', -3]", "b"),
+            ("d.n IN 0..2", "a"),
+            ("d.n IN []", ""),
+            ("d.ok == true", "a"),
+            ("d.ok == false", "b"),
+            ("d.nil == null", "b"),
+            ("d.tags == 'x'", "ad"),
+            ("d.tags == 7", "d"),
+            ("'y' IN d.tags", "ab"),
+            ("['x', 'y'] ALL IN d.tags", "a"),
+            ("['x', 'y'] ANY IN d.tags", "abd"),
+            ("['x', 'y'] NONE IN d.tags", "c"),
+            ("['x', 'y', 'z'] AT LEAST (2) IN d.tags", "a"),
+            ("[0, 2] ANY < d.n", "ab"),
+            ("d.deep.er.w == 'v'", "c"),
+            ("d['deep'].er.w == 'v'", "c"),
+            ("d.text == 'A brown dog'", "b"),
+            ("ANALYZER(d.text == 'dog', 'text_en')", "abd"),
+            ("ANALYZER(d.text == 'dog' AND d.text != 'quick', 'text_en')", "bd"),
+            ("ANALYZER(d.text IN TOKENS('Slow foxes', 'text_en'), 'text_en')", "acd"),
+            ("NOT (d.n == 1)", "bcd"),
+            ("true", "abcd"),
+            ("false OR d.n == 1", "a"),
+            ("@x == null OR d.n == @x", "abcd"),
+            ("IN_RANGE(d.n, 1, 2.5, true, false)", "a"),
+            ("IN_RANGE(d.text, 'A', 'B', true, true)", "b"),
+            ("d.text > 'B'", "acd"),
+            ("STARTS_WITH(d.text, 'A br')", "b"),
+            ("ANALYZER(STARTS_WITH(d.text, ['qu', 'bro'], 2), 'text_en')", "a"),
+            ("ANALYZER(STARTS_WITH(d.text, ['qu', 'bro']), 'text_en')", "abc"),
+            ("d.text LIKE '%brown%'", "ab"),
+            ("ANALYZER(LIKE(d.text, 'br_w%'), 'text_en')", "ab"),
+            ("ANALYZER(LEVENSHTEIN_MATCH(d.text, 'qiuck', 1), 'text_en')", "ac"),
+            ("ANALYZER(LEVENSHTEIN_MATCH(d.text, 'qiuck', 1, false), 'text_en')", ""),
+            ("ANALYZER(LEVENSHTEIN_MATCH(d.text, 'iuck', 1, true, 64, 'q'), 'text_en')", "ac"),
+            ("MIN_MATCH(d.n == 1, d.ok == true, d.tags == 'y', 2)", "a"),
+            ("EXISTS(d.ok)", "ab"),
+            ("EXISTS(d.n, 'numeric')", "abc"),
+            ("EXISTS(d.n, 'string')", "d"),
+            ("EXISTS(d.nil, 'null')", "b"),
+            ("EXISTS(d.deep)", "c"),
+            ("EXISTS(d.text, 'analyzer', 'text_en')", "abcd"),
+            ("PHRASE(d.text, 'quick brown', 'text_en')", "a"),
+            ("ANALYZER(PHRASE(d.text, 'brown quick'), 'text_en')", ""),
+            ("PHRASE(d.text, 'quick', 1, 'fox', 'text_en')", "a"),
+            ("PHRASE(d.text, ['quick', 1, 'fox'], 'text_en')", "a"),
+            ("PHRASE(d.text, [{STARTS_WITH: 'qu'}, {TERMS: ['brown', 'slow']}], 'text_en')", "ac"),
+            ("PHRASE(d.text, [{TERM: 'brown'}, {WILDCARD: 'd%'}], 'text_en')", "b"),
+            ("PHRASE(d.text, [{LEVENSHTEIN_MATCH: ['browm', 1]}, 'dog'], 'text_en')", "b"),
+            ("PHRASE(d.text, [{IN_RANGE: ['br', 'bs', true, true]}, 'dog'], 'text_en')", "b"),
+            ("BOOST(d.n == 1, 2)", "a"),
+            ("d.n == LENGTH(d._key)", "a"),
+            ("d.ok", "a"),
+            ("d._key == 'c'", "c"),
+        ],
+    )
+    def test_find_the_documents_they_describe(self, database, condition, expected):
+        database.insert(*FOX)
+        binds = {"x": None} if "@x" in condition else {}
+        assert database.keys(condition, **binds) == list(expected)
+
+    @pytest.mark.parametrize(
+        ("condition", "number"),
+        [
+            ("ANALYZER(d.text == 'x', 'nowhere')", 10),
+            ("PHRASE(d.text, 1, 'text_en')", 10),
+            ("LEVENSHTEIN_MATCH(d.text, 'x', 5)", 10),
+            ("LEVENSHTEIN_MATCH(d.text, 'x', 4)", 10),
+            ("d.n == [1]", 10),
+            ("EXISTS(d.n, 'colour')", 10),
+            ("BOOST(d.n == 1, 'x')", 10),
+            ("STARTS_WITH('a', d.text)", 10),
+        ],
+    )
+    def test_that_make_no_sense_are_refused(self, database, condition, number):
+        with pytest.raises(ArangoError) as error:
+            database.keys(condition)
+        assert error.value.num == number
+
+    def test_of_outer_loops_are_bound_for_each_row(self, database):
+        database.insert(*FOX)
+        found = database.query("FOR x IN [1, 2.5] FOR d IN v SEARCH d.n == x RETURN [x, d._key]")
+        assert found == [[1, "a"], [2.5, "b"]]
+
+    def test_ngram_match_counts_grams_in_order(self, tmp_path):
+        opened = Database(tmp_path / "b.db")
+        from vgraph.embedded import analyzer_store
+
+        properties = {"min": 2, "max": 2, "preserveOriginal": False, "streamType": "utf8"}
+        with opened.engine.writing() as txn:
+            analyzer_store.create(
+                txn,
+                {
+                    "name": "bigram",
+                    "type": "ngram",
+                    "properties": properties,
+                    "features": ["frequency", "norm", "position"],
+                },
+            )
+        with opened.engine.writing() as txn:
+            view_store.change_view(
+                txn, "v", {"links": {"c": {"fields": {"t": {"analyzers": ["bigram"]}}}}}, partial=True
+            )
+        opened.insert({"_key": "a", "t": "quick fox"}, {"_key": "b", "t": "quirky fox"}, {"_key": "c", "t": "slow dog"})
+        assert opened.keys("NGRAM_MATCH(d.t, 'quick foxx', 'bigram')") == ["a"]
+        assert opened.keys("NGRAM_MATCH(d.t, 'quick foxx', 0.5, 'bigram')") == ["a", "b"]
+        opened.engine.close()
+
+
+class TestFields:
+    def test_only_what_a_link_names_is_indexed(self, tmp_path):
+        link = {"fields": {"a": {"fields": {"b": {}}}, "c": {"includeAllFields": True}}}
+        opened = Database(tmp_path / "b.db", link)
+        opened.insert({"_key": "1", "a": {"b": "x", "z": "x"}, "c": {"q": {"r": "x"}}, "e": "x"}, {"_key": "2", "e": "x"})
+        assert opened.keys("d.a.b == 'x'") == ["1"]
+        assert opened.keys("d.c.q.r == 'x'") == ["1"]
+        assert opened.keys("d.a.z == 'x' OR d.e == 'x'") == []
+        assert opened.keys("true") == ["1"]  # a document that brings nothing is not in the view
+        opened.engine.close()
+
+    def test_list_positions_tell_elements_apart(self, tmp_path):
+        opened = Database(tmp_path / "b.db", {"includeAllFields": True, "trackListPositions": True})
+        opened.insert({"_key": "1", "a": ["x", "y"]})
+        assert opened.keys("d.a[1] == 'y'") == ["1"]
+        assert opened.keys("d.a[0] == 'y'") == []
+        opened.engine.close()
+
+    def test_exists_needs_stored_values(self, tmp_path):
+        opened = Database(tmp_path / "b.db", {"includeAllFields": True})
+        opened.insert({"_key": "1", "a": 1})
+        assert opened.keys("EXISTS(d.a)") == []
+        opened.engine.close()
+
+    def test_search_alias_views_take_the_analyzer_of_their_index(self, tmp_path):
+        opened = Database(tmp_path / "b.db")
+        with opened.engine.writing() as txn:
+            ddl.create_index(
+                txn,
+                "c",
+                {
+                    "type": "inverted",
+                    "name": "inv",
+                    "fields": ["n", {"name": "text", "analyzer": "text_en"}, "tags[*]", "list[*].w"],
+                },
+            )
+            view_store.create_view(txn, "alias", "search-alias", {"indexes": [{"collection": "c", "index": "inv"}]})
+        opened.insert(*FOX, {"_key": "e", "list": [{"w": 1}, {"w": 2}]})
+        find = "FOR d IN alias SEARCH {} SORT d._key RETURN d._key"
+        assert opened.query(find.format("d.text == 'dog'")) == ["a", "b"]
+        assert opened.query(find.format("d.tags == 'x' AND d.n == 1")) == ["a"]
+        assert opened.query(find.format("d.list[*].w == 2")) == ["e"]
+        assert opened.query(find.format("EXISTS(d.n)")) == ["a", "b", "c", "d"]
+        opened.engine.close()
+
+
+# --------------------------------------------------------------------------------------------------- scoring
+
+
+def bm25(documents, words, k=1.2, b=0.75):
+    """Scores by the formula, from the texts alone."""
+    texts = {key: Counter(BUILTIN["text_en"].terms(text)) for key, text in documents.items()}
+    lengths = {key: sum(counts.values()) for key, counts in texts.items() if counts}
+    total, average = len(lengths), sum(lengths.values()) / max(len(lengths), 1)
+    scores = {}
+    for key, counts in texts.items():
+        score = 0.0
+        for word in dict.fromkeys(words):
+            frequency = sum(word in other for other in texts.values())
+            if counts[word]:
+                idf = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+                norm = k * (1 - b + b * lengths[key] / average)
+                score += idf * (k + 1) * counts[word] / (norm + counts[word])
+        if any(counts[word] for word in words):
+            scores[key] = score
+    return scores
+
+
+class TestScoring:
+    def test_bm25_by_hand(self, database):
+        database.insert(*({"_key": str(n), "body": text} for n, text in enumerate(["red red blue", "red", "green blue"])))
+        query = "FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') SORT BM25(d) DESC RETURN [d._key, BM25(d)]"
+        # N = 3, n = 2, average length 2: idf = ln(1 + 1.5 / 2.5) = 0.470004
+        expected = [["1", 0.470004 * 2.2 / (1.2 * 0.625 + 1)], ["0", 0.470004 * 2.2 * 2 / (1.2 * 1.375 + 2)]]
+        found = database.query(query)
+        assert [row[0] for row in found] == [row[0] for row in expected]
+        assert [row[1] for row in found] == pytest.approx([row[1] for row in expected], rel=1e-5)
+
+    def test_parameters_change_the_formula(self, database):
+        texts = {"a": "red red blue", "b": "red", "c": "green blue green"}
+        database.insert(*({"_key": key, "body": text} for key, text in texts.items()))
+        for k, b in ((1.2, 0.75), (2.0, 0.0), (0.0, 0.5), (10.0, 1.0)):
+            found = database.query(
+                "FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') RETURN [d._key, BM25(d, @k, @b)]", k=k, b=b
+            )
+            assert dict(found) == pytest.approx(bm25(texts, ["red"], k, b), rel=1e-5)
+
+    def test_tfidf_with_and_without_norm(self, database):
+        database.insert({"_key": "a", "body": "red red blue"}, {"_key": "b", "body": "green"})
+        idf = math.log(1 + 3 / 2)
+        query = "FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') RETURN [TFIDF(d), TFIDF(d, true)]"
+        [found] = database.query(query)
+        assert found == pytest.approx([math.sqrt(2) * idf, math.sqrt(2) * idf / math.sqrt(3)], rel=1e-5)
+
+    def test_scores_are_single_precision(self, database):
+        database.insert({"_key": "a", "body": "red"}, {"_key": "b", "body": "blue"})
+        [score] = database.query("FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') RETURN BM25(d)")
+        assert score == float(np.float32(score))
+
+    def test_boost_multiplies_and_numbers_add_nothing(self, database):
+        database.insert({"_key": "a", "body": "red", "n": 1}, {"_key": "b", "body": "blue", "n": 1})
+        plain, boosted, with_number, only_number = (
+            database.query(f"FOR d IN v SEARCH {condition} RETURN BM25(d)")
+            for condition in (
+                "ANALYZER(d.body == 'red', 'text_en')",
+                "BOOST(ANALYZER(d.body == 'red', 'text_en'), 2.5)",
+                "ANALYZER(d.body == 'red', 'text_en') AND d.n == 1",
+                "d.n == 1",
+            )
+        )
+        assert boosted == pytest.approx([2.5 * plain[0]])
+        assert with_number == plain
+        assert only_number == [0, 0]
+
+    def test_phrases_score_by_their_own_frequency_and_the_sum_of_idfs(self, database):
+        database.insert({"_key": "a", "body": "red car red car"}, {"_key": "b", "body": "car red"}, {"_key": "c", "body": "x"})
+        [score] = database.query("FOR d IN v SEARCH PHRASE(d.body, 'red car', 'text_en') RETURN BM25(d)")
+        idf = 2 * math.log(1 + 1.5 / 2.5)
+        assert score == pytest.approx(idf * 2.2 * 2 / (1.2 * (0.25 + 0.75 * 4 / (7 / 3)) + 2), rel=1e-5)
+
+    def test_statistics_span_all_collections_of_a_view(self, database):
+        with database.engine.writing() as txn:
+            ddl.create_collection(txn, "c2")
+            view_store.change_view(txn, "v", {"links": {"c2": LINK}}, partial=True)
+            txn.collection("c2", write=True).insert({"_key": "z", "body": "red green"})
+        database.insert({"_key": "a", "body": "red"}, {"_key": "b", "body": "blue blue"})
+        found = dict(
+            database.query("FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') SORT BM25(d) DESC LIMIT 9 RETURN [d._key, BM25(d)]")
+        )
+        assert found == pytest.approx(bm25({"a": "red", "b": "blue blue", "z": "red green"}, ["red"]), rel=1e-5)
+
+
+WORDS = ["red", "blue", "green", "car", "van", "gate", "north"]
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.integers(0, 30), TEXTS),
+        st.tuples(st.just("remove"), st.integers(0, 30), st.just("")),
+        st.tuples(st.just("reopen"), st.just(0), st.just("")),
+        st.tuples(st.just("search"), st.just(0), st.just("")),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+class TestPostings:
+    """Log, segments and memory agree with the documents whatever happens, with segments of a few documents."""
+
+    @pytest.fixture(autouse=True)
+    def small_segments(self, monkeypatch):
+        monkeypatch.setattr(postings, "SEAL", 5)
+        monkeypatch.setattr(postings, "FANOUT", 2)
+        monkeypatch.setattr(postings, "BUILD", 7)
+
+    def check(self, database, texts, query):
+        words = BUILTIN["text_en"].terms(query)
+        expected = bm25(texts, words)
+        condition = "ANALYZER(d.body IN TOKENS(@q, 'text_en'), 'text_en')"
+        found = database.query(f"FOR d IN v SEARCH {condition} RETURN [d._key, BM25(d)]", q=query)
+        assert dict(found) == pytest.approx(expected, rel=1e-4)
+        top = database.query(f"FOR d IN v SEARCH {condition} SORT BM25(d) DESC LIMIT 3 RETURN BM25(d)", q=query)
+        assert top == pytest.approx(sorted(expected.values(), reverse=True)[:3], rel=1e-4)
+        phrase = sorted(key for key, text in texts.items() if re.search(rf"\b{query}\b", text))
+        assert database.keys("PHRASE(d.body, @q, 'text_en')", q=query) == phrase
+
+    @settings(deadline=None, max_examples=40)
+    @given(actions=ACTIONS, query=st.sampled_from(["red", "blue car", "green van"]))
+    def test_follow_every_change(self, tmp_path_factory, actions, query):
+        path = tmp_path_factory.mktemp("search") / "a.db"
+        database = Database(path)
+        texts = {}
+        for action, number, text in actions:
+            key = str(number)
+            if action == "put":
+                with database.engine.writing() as txn:
+                    txn.collection("c", write=True).insert({"_key": key, "body": text}, overwrite_mode="replace")
+                texts[key] = text
+            elif action == "remove" and key in texts:
+                database.remove(key)
+                del texts[key]
+            elif action == "reopen":
+                database.engine.close()
+                database.engine = Engine.open(path)
+            elif action == "search":
+                self.check(database, texts, query)
+        self.check(database, texts, query)
+        other = Database.__new__(Database)
+        other.engine = Engine.open(path)
+        self.check(other, texts, query)
+        other.engine.close()
+        database.engine.close()
+
+    def test_an_aborted_transaction_leaves_nothing(self, database):
+        database.insert({"_key": "a", "body": "red"})
+        txn = database.engine.begin(write=["c"])
+        for number in range(12):
+            txn.collection("c", write=True).insert({"_key": f"x{number}", "body": "red"})
+        txn.abort()
+        database.insert({"_key": "b", "body": "red"})
+        assert database.keys("ANALYZER(d.body == 'red', 'text_en')") == ["a", "b"]
+
+    def test_a_transaction_does_not_find_what_it_has_not_committed(self, database):
+        database.insert({"_key": "a", "body": "red"})
+        for count in (2, 20):  # in the log, and sealed by the transaction itself
+            txn = database.engine.begin(write=["c"])
+            for number in range(count):
+                txn.collection("c", write=True).insert({"_key": f"{count}-{number}", "body": "red"})
+            text = "FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') RETURN d._key"
+            found = [row for batch in aql.execute(txn, "_system", text, {}, {}) for row in batch]
+            assert found == ["a"]
+            txn.abort()
+
+    def test_another_engine_on_the_file_is_followed(self, database, tmp_path):
+        other = Engine.open(tmp_path / "a.db")
+        for number in range(40):
+            with other.writing() as txn:
+                txn.collection("c", write=True).insert({"_key": str(number), "body": "red" if number % 2 else "blue"})
+            assert len(database.keys("ANALYZER(d.body == 'red', 'text_en')")) == (number + 1) // 2
+        other.close()
+
+    def test_a_snapshot_older_than_a_merge_is_served(self, database):
+        for number in range(6):
+            database.insert({"_key": str(number), "body": "red car"})
+        reader = database.engine.begin(read_only=True)
+        for number in range(6, 30):
+            database.insert({"_key": str(number), "body": "red car"})
+        assert len(database.keys("PHRASE(d.body, 'red car', 'text_en')")) == 30
+        text = "FOR d IN v SEARCH PHRASE(d.body, 'red car', 'text_en') RETURN d._key"
+        found = [row for batch in aql.execute(reader, "_system", text, {}, {}) for row in batch]
+        reader.abort()
+        assert len(found) == 6
+
+    def test_truncation_is_seen_by_others(self, database, tmp_path):
+        for number in range(12):
+            database.insert({"_key": str(number), "body": "red"})
+        other = Database.__new__(Database)
+        other.engine = Engine.open(tmp_path / "a.db")
+        assert len(other.keys("ANALYZER(d.body == 'red', 'text_en')")) == 12
+        with database.engine.writing() as txn:
+            txn.collection("c", write=True).truncate()
+        database.insert({"_key": "new", "body": "red"})
+        for opened in (database, other):
+            assert opened.keys("ANALYZER(d.body == 'red', 'text_en')") == ["new"]
+        other.engine.close()
+
+    def test_a_view_made_later_finds_what_was_there(self, database):
+        for number in range(20):
+            database.insert({"_key": str(number), "body": "red", "n": number})
+        with database.engine.writing() as txn:
+            view_store.create_view(txn, "w", "arangosearch", {"links": {"c": LINK}})
+        assert database.query("FOR d IN w SEARCH d.n >= 15 SORT d.n RETURN d.n") == [15, 16, 17, 18, 19]
+
+
+class TestOffsets:
+    def test_are_bytes_of_what_matched(self, tmp_path):
+        from vgraph.embedded import analyzer_store
+
+        opened = Database(tmp_path / "b.db", {"includeAllFields": True})
+        features = ["frequency", "norm", "position", "offset"]
+        with opened.engine.writing() as txn:
+            properties = {"locale": "en", "stopwords": []}
+            analyzer_store.create(txn, {"name": "off", "type": "text", "properties": properties, "features": features})
+        with opened.engine.writing() as txn:
+            view_store.change_view(txn, "v", {"links": {"c": {"fields": {"t": {"analyzers": ["off"]}}}}}, partial=True)
+        opened.insert({"_key": "a", "t": "für the quick fox, quick"})
+        [found] = opened.query(
+            "FOR d IN v SEARCH ANALYZER(d.t == 'quick' OR PHRASE(d.t, 'the quick'), 'off') RETURN OFFSET_INFO(d, ['t'])"
+        )
+        assert found == [{"name": ["t"], "offsets": [[5, 9], [9, 5], [20, 5]]}]
+        opened.engine.close()
+
+
+class TestArrays:
+    @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 5))))
+    def test_ranges_are_concatenated(self, pairs):
+        starts, lengths = (np.array([pair[at] for pair in pairs], np.int64) for at in (0, 1))
+        assert ranges(starts, lengths).tolist() == [n for start, length in pairs for n in range(start, start + length)]
+
+    @given(st.lists(st.integers(0, 2**33), min_size=1))
+    def test_packing_keeps_values(self, values):
+        array = np.array(values, np.int64)
+        assert unpack(pack(array)).tolist() == values
+        small = np.array([value % 70_000 for value in values], np.int64)
+        assert unpack(pack(narrow(small))).tolist() == small.tolist()
+
+    def test_row_maps_take_huge_row_ids(self):
+        rows = RowMap()
+        rows.set_many(np.array([5, 2**40]), np.array([0, 1], np.int32))
+        rows.set(7, 2)
+        assert rows.get_many(np.array([7, 5, 2**40, 9, 10**7])).tolist() == [2, 0, 1, -1, -1]
+
+    def test_growing_forgets_what_is_cut_off(self):
+        values = Growing(np.int64)
+        values.extend(np.arange(100))
+        values.resize(3)
+        values.resize(5)
+        assert values.view.tolist() == [0, 1, 2, 0, 0]
+        assert member(np.array([1, 4, 9]), np.array([4, 9])).tolist() == [False, True, True]
