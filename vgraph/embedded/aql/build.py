@@ -209,12 +209,12 @@ class _Builder:
 
     def reads(self, name: str, what: str = "data-modification") -> None:
         if name in self.context.written:
-            raise ArangoError(1579, f"access after data-modification by {what} '{name}' (while parsing)")
+            raise modified(f"{what} '{name}'")
         self.context.read.add(name)
 
     def writes(self, name: str) -> None:
         if name in self.context.written:
-            raise ArangoError(1579, f"access after data-modification by collection '{name}' (while parsing)")
+            raise modified(f"collection '{name}'")
         self.context.written.add(name)
 
     def check_reads(self, expr: ast.Node) -> None:
@@ -306,7 +306,9 @@ class _Builder:
 
     # -- graphs
 
-    def edges(self, source: ast.GraphSource, direction: str, options: p.Options) -> p.TraversalEdges:
+    def edges(self, source: ast.GraphSource, direction: str) -> p.TraversalEdges:
+        if self.context.written:  # a walk may come to any collection
+            raise modified("traversal")
         if isinstance(source, ast.NamedGraph):
             return self.named_graph(source, direction.lower())
         pairs = []
@@ -338,7 +340,7 @@ class _Builder:
         low, high = self.depths(statement.low, statement.high)
         options = self.options(statement.options)
         start = self.start(statement.start)
-        edges = self.edges(statement.graph, statement.direction, options)
+        edges = self.edges(statement.graph, statement.direction)
         if statement.prune is not None and _has_subquery(statement.prune):
             raise ArangoError(1501, "prune condition must not use a subquery (while parsing)")
         node = p.TraversalNode(
@@ -350,7 +352,7 @@ class _Builder:
     def paths(self, statement: ast.ShortestPath) -> None:
         options = self.options(statement.options)
         start, target = self.start(statement.start), self.start(statement.target)
-        edges = self.edges(statement.graph, statement.direction, options)
+        edges = self.edges(statement.graph, statement.direction)
         if statement.kind == "SHORTEST_PATH":
             self.add(p.ShortestPathNode(statement.variable, statement.edge, start, target, edges, options))
             return
@@ -476,6 +478,10 @@ def _outside_subqueries(node: ast.Node) -> Iterator[ast.Node]:
         if not isinstance(top, ast.Subquery):
             yield top
             stack.extend(ast.children(top))
+
+
+def modified(by: str) -> ArangoError:
+    return ArangoError(1579, f"access after data-modification by {by} (while optimizing ast)")
 
 
 def view_collections(view: Any) -> tuple[str, ...]:

@@ -114,6 +114,8 @@ def execute(
     own = begin(target, database, prepared, options)
     txn: Any = target if own is None else own
     try:
+        if prepared.modifies:
+            txn.start_writing()
         rt = runtime(txn, binds, options)
         variant = prepared.variant(txn, rt, disabled_rules(options))
         result = Result(variant.program.run(rt), rt, own, variant)
