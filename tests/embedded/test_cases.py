@@ -4,13 +4,14 @@
     //=> [2]
 
 A result `error 1541` names the error, `[…] warning 1562` the warnings that come with it. Lines that begin with
-`//#` set up what the queries after them use: `//# collection users`, `//# edges knows`, `//# insert users {…}`.
+`//#` set up what the queries after them use: `//# collection users`, `//# edges knows`, `//# insert users [{…}, …]`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,18 +55,32 @@ def parameters() -> list[Any]:
     ]
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    opened = Engine.open(tmp_path / "cases.db")
-    yield opened
-    opened.close()
+MODIFYING = re.compile(r"\b(INSERT|UPDATE|REPLACE|REMOVE|UPSERT)\b")
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Case], Engine]]:
+    """An engine with a case's setup; cases that only read share one."""
+    opened: dict[tuple[str, ...], Engine] = {}
+    folder = tmp_path_factory.mktemp("cases")
+
+    def engine(case: Case) -> Engine:
+        key = (*case.setup, case.query) if MODIFYING.search(case.query) else case.setup
+        if key not in opened:
+            opened[key] = Engine.open(folder / f"{len(opened)}.db")
+            prepare(opened[key], case.setup)
+        return opened[key]
+
+    yield engine
+    for one in opened.values():
+        one.close()
 
 
 def prepare(engine: Engine, setup: tuple[str, ...]) -> None:
     for step in setup:
         verb, name, *rest = step.split(maxsplit=2)
         if verb == "insert":
-            execute(engine, "_system", f"INSERT @doc INTO `{name}`", {"doc": json.loads(rest[0])}).all()
+            execute(engine, "_system", f"FOR d IN @docs INSERT d INTO `{name}`", {"docs": json.loads(rest[0])}).all()
             continue
         txn = engine.begin()
         ddl.create_collection(txn, name, 3 if verb == "edges" else 2)
@@ -73,8 +88,8 @@ def prepare(engine: Engine, setup: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("case", parameters())
-def test_case(case: Case, engine: Engine):
-    prepare(engine, case.setup)
+def test_case(case: Case, engines: Callable[[Case], Engine]):
+    engine = engines(case)
     expected, _, codes = case.expected.partition(" warning ")
     if expected.startswith("error "):
         with pytest.raises(ArangoError) as caught:

@@ -127,10 +127,10 @@ def _analyzer(rt: Runtime, name: Value) -> Any:
     return found
 
 
-@TABLE.add("NGRAM_MATCH", args=(3, 4), deterministic=False, cacheable=True)
-def ngram_match(rt: Runtime, text: Value, target: Value, threshold: Value, analyzer: Value = None) -> Value:
-    """Whether the n-grams of both under an analyzer are similar enough."""
-    if analyzer is None:
+@TABLE.add("NGRAM_MATCH", args=(2, 4), deterministic=False, cacheable=True)
+def ngram_match(rt: Runtime, text: Value, target: Value, threshold: Value = 0.7, analyzer: Value = "identity") -> Value:
+    """Whether the n-grams of both under an analyzer are similar enough; the threshold may be left out."""
+    if type(threshold) is str:
         threshold, analyzer = 0.7, threshold
     if type(text) is not str or type(target) is not str or type(threshold) not in (int, float):
         return wrong_type(rt, "NGRAM_MATCH")
@@ -138,8 +138,8 @@ def ngram_match(rt: Runtime, text: Value, target: Value, threshold: Value, analy
     return ngram_similarity(found.terms(text), found.terms(target), partial=False) >= threshold
 
 
-@TABLE.add("MINHASH_MATCH", args=(4, 4), deterministic=False, cacheable=True)
-def minhash_match(rt: Runtime, text: Value, target: Value, threshold: Value, analyzer: Value) -> Value:
+@TABLE.add("MINHASH_MATCH", args=(3, 4), deterministic=False, cacheable=True)
+def minhash_match(rt: Runtime, text: Value, target: Value, threshold: Value, analyzer: Value = "identity") -> Value:
     """Whether the signatures of both under a minhash analyzer overlap enough."""
     if type(text) is not str or type(target) is not str or type(threshold) not in (int, float):
         return wrong_type(rt, "MINHASH_MATCH")
