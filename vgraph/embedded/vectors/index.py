@@ -9,6 +9,7 @@ transaction sees its own writes and otherwise the state its snapshot has.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -276,6 +277,9 @@ class VectorIndex(Index):
             return memory.count - len(changes.hidden) + len(changes.revived) + len(changes.own_rows)
 
     def _catch_up(self, txn: Transaction, memory: VectorMemory, limit: int | None = None) -> None:
+        if memory.process != os.getpid():  # the mapped file is the parent's
+            memory.process = os.getpid()
+            memory.reset()
         if memory.folder is None:
             path = getattr(txn.engine, "path", None)
             memory.folder = Path(path).parent if path else None

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ class VectorMemory:
         self.dimension = dimension
         self.lock = threading.RLock()
         self.folder: Path | None = None
+        self.process = os.getpid()
         self.reset()
 
     def reset(self) -> None:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..search.arrays import NO_INTS, Array, Floats, Ints
+from ..search.arrays import NO_INTS, Array, Bools, Floats, Ints
 from .memory import VectorMemory
 from .signs import GONE, Query, sign_distances, sign_distances_of, smallest
 
@@ -16,6 +16,7 @@ Accept: TypeAlias = Callable[[Ints], Array]
 Load: TypeAlias = Callable[[Ints], Floats]
 
 _DEPTH = 24  # vectors scored exactly for each one wanted
+_LATE = 0.01  # share of the result that may stand in the second half of those scored before twice as many are
 
 
 @dataclass(slots=True)
@@ -30,9 +31,11 @@ class Changes:
 
 @dataclass(slots=True)
 class Found:
+    """Vectors scored exactly, best first; `late` tells those whose estimate was in the worse half."""
+
     rows: Ints
-    scores: Array  # as the caller sees them
-    order: Array  # least first
+    scores: Array
+    late: Bools
 
 
 class Nearest:
@@ -47,7 +50,9 @@ class Nearest:
     def search(self, k: int, candidates: Ints | None, accept: Accept | None) -> tuple[Ints, Array]:
         """Rows and scores, best first; fewer than k only when there are no more."""
         slots, own = self._allowed(candidates)
-        total = self.memory.count + len(self.changes.revived) if slots is None else len(slots)
+        changes = self.changes
+        living = self.memory.count + len(changes.revived) - len(changes.hidden)
+        total = living if slots is None else len(slots)
         k = min(k, total + len(own))
         if k <= 0:
             return NO_INTS, np.empty(0)
@@ -55,10 +60,16 @@ class Nearest:
         keys: Array | None = None
         if depth * 2 < total and self.memory.coder is not None:
             keys = self._estimates(slots, self.memory.coder.query(self.query))
-        if accept is None:
-            found = self._exact(slots, keys, depth, own)
-            return self._final(found, np.arange(k))
-        return self._accepted(k, slots, keys, depth, own, accept, total)
+        decided: dict[int, bool] = {}
+        while True:
+            everything = keys is None or depth >= total
+            found = self._exact(slots, keys, min(depth, total), own)
+            chosen = np.arange(min(k, len(found.rows))) if accept is None else _first_accepted(found.rows, k, accept, decided)
+            # a good vector with a bad estimate means that others were cut off: look deeper
+            late = int(found.late[chosen].sum())
+            if everything or (len(chosen) == k and late <= _LATE * k):
+                return found.rows[chosen], found.scores[chosen]
+            depth *= 2 if len(chosen) == k else 4
 
     def _allowed(self, candidates: Ints | None) -> tuple[Ints | None, Ints]:
         """Slots to look at (None = all that live) and which of the caller's own vectors."""
@@ -95,34 +106,41 @@ class Nearest:
 
     def _exact(self, slots: Ints | None, keys: Array | None, depth: int, own: Ints) -> Found:
         """The `depth` most promising slots (all without keys) and the caller's own vectors, scored and sorted."""
+        chosen, late = self._promising(slots, keys, depth)
         memory = self.memory
-        if keys is not None:
-            chosen = smallest(keys, depth)
-            chosen = chosen if slots is not None else chosen[self._living(keys[chosen])]
-            chosen = chosen if slots is None else slots[chosen]
-            vectors = memory.cache.get(chosen, self.load)
-        elif slots is not None:
-            chosen, vectors = slots, memory.cache.get(slots, self.load)
-        else:
-            gone = self._gone(memory.derived()[0])
-            living = np.ones(memory.size, np.bool_)
-            living[gone] = False
-            chosen = np.flatnonzero(living)
+        if chosen is None:
+            chosen = self._alive()
             vectors = memory.cache.all(memory.size, chosen, self.load)
-            if len(chosen) < memory.size:
-                vectors = vectors[chosen]
+            vectors = vectors if len(chosen) == memory.size else vectors[chosen]
+        else:
+            vectors = memory.cache.get(chosen, self.load)
         rows = memory.rows.view[chosen]
         scores = self._scores(vectors)
+        if late is None:
+            late = np.zeros(len(rows), np.bool_)
         if len(own):
             rows = np.concatenate([rows, self.changes.own_rows[own]])
             scores = np.concatenate([scores, self._scores(self.changes.own_vectors[own])])
-        order = np.argsort(scores if self.memory.metric == "l2" else -scores, kind="stable")
-        return Found(rows[order], scores[order], order)
+            late = np.concatenate([late, np.zeros(len(own), np.bool_)])
+        order = np.argsort(scores if memory.metric == "l2" else -scores, kind="stable")
+        return Found(rows[order], scores[order], late[order])
 
-    @staticmethod
-    def _living(keys: Array) -> Array:
-        alive: Array = keys < (np.inf if keys.dtype == np.float32 else GONE)
-        return alive
+    def _promising(self, slots: Ints | None, keys: Array | None, depth: int) -> tuple[Ints | None, Bools | None]:
+        """Slots to score (None = all that live) and which of them are in the worse half by estimate."""
+        if keys is None:
+            return slots, None
+        chosen = smallest(keys, depth)
+        estimates = keys[chosen]
+        if slots is None:
+            alive = estimates < (np.inf if keys.dtype == np.float32 else GONE)
+            chosen, estimates = chosen[alive], estimates[alive]
+        middle = np.partition(estimates, len(estimates) // 2)[len(estimates) // 2]
+        return (chosen if slots is None else slots[chosen]), estimates > middle
+
+    def _alive(self) -> Ints:
+        living = np.ones(self.memory.size, np.bool_)
+        living[self._gone(self.memory.derived()[0])] = False
+        return np.flatnonzero(living)
 
     def _scores(self, vectors: Floats) -> Array:
         """Similarity, product or distance in double precision sums of single precision products."""
@@ -138,36 +156,6 @@ class Nearest:
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors).astype(np.float64)) * float(np.linalg.norm(query))
         cosines: Array = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
         return np.clip(cosines, -1.0, 1.0)
-
-    @staticmethod
-    def _final(found: Found, chosen: Array) -> tuple[Ints, Array]:
-        return found.rows[chosen], found.scores[chosen]
-
-    # -------------------------------------------------------------------------------------------- filtering
-
-    def _accepted(
-        self, k: int, slots: Ints | None, keys: Array | None, depth: int, own: Ints, accept: Accept, total: int
-    ) -> tuple[Ints, Array]:
-        """Go through the best first until k are accepted, deeper while they are not.
-
-        When the k-th stands far down, as many more candidates are scored as keep the search exact for it.
-        """
-        decided: dict[int, bool] = {}
-        deepened = keys is None
-        while True:
-            found = self._exact(slots, keys, depth, own)
-            chosen = _first_accepted(found.rows, k, accept, decided)
-            everything = keys is None or depth >= total
-            if len(chosen) == k:
-                needed = _DEPTH * (int(chosen[-1]) + 1)
-                if deepened or everything or needed <= depth:
-                    return self._final(found, chosen)
-                deepened = True
-                depth = min(total, needed)
-            elif everything:
-                return self._final(found, chosen)
-            else:
-                depth = min(total, 4 * depth)
 
 
 def _first_accepted(rows: Ints, k: int, accept: Accept, decided: dict[int, bool]) -> Array:

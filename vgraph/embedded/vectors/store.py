@@ -7,14 +7,18 @@ mapped into memory, so that it counts as page cache and not as memory of the pro
 from __future__ import annotations
 
 import mmap
+import os
 import tempfile
+import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import Final
 
 import numpy as np
 
-from ..search.arrays import Array, Bools, Floats, Growing, Ints
+from ..search.arrays import Bools, Floats, Growing, Ints
+
+_SMALL: Final = 8 << 20  # bytes; below, ordinary memory will do
 
 
 class VectorCache:
@@ -23,7 +27,8 @@ class VectorCache:
     def __init__(self, dimension: int, folder: Path | None) -> None:
         self._dimension = dimension
         self._folder = folder
-        self._file: IO[bytes] | None = None
+        self._file: int | None = None
+        self._in_file = False
         self._rows: Floats = np.empty((0, dimension), np.float32)
         self._filled = Growing(np.bool_)
 
@@ -38,17 +43,25 @@ class VectorCache:
 
     def _grow(self, capacity: int) -> None:
         size = capacity * self._dimension * 4
-        known = len(self._rows)
-        rows: Array
+        rows: Floats | None = self._mapped(capacity, size) if size > _SMALL else None
+        if rows is None:
+            rows = np.empty((capacity, self._dimension), np.float32)
+        if self._file is None or not self._in_file:
+            rows[: len(self._rows)] = self._rows
+        self._in_file = self._file is not None
+        self._rows = rows
+
+    def _mapped(self, capacity: int, size: int) -> Floats | None:
+        """The temporary file at a new size; None where there can be none (read-only folder, no mapping)."""
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=self._folder, prefix=".vectors-")  # noqa: SIM115
-            self._file.truncate(size)
-            rows = np.frombuffer(mmap.mmap(self._file.fileno(), size), np.float32).reshape(capacity, self._dimension)
-        except OSError:  # a read-only folder, a file system without mapping
-            rows = np.empty((capacity, self._dimension), np.float32)
-            rows[:known] = self._rows
-        self._rows = rows
+                self._file = _unlinked_file(self._folder)
+                weakref.finalize(self, os.close, self._file)
+            os.ftruncate(self._file, size)
+            return np.frombuffer(mmap.mmap(self._file, size), np.float32).reshape(capacity, self._dimension)
+        except OSError:
+            self._file = None
+            return None
 
     def put(self, slot: int, vector: Floats) -> None:
         self._rows[slot] = vector
@@ -71,3 +84,15 @@ class VectorCache:
     def filled(self, slots: Ints) -> Bools:
         found: Bools = self._filled.view[slots]
         return found
+
+
+def _unlinked_file(folder: Path | None) -> int:
+    """A descriptor of a new file that no name leads to, so that nothing stays behind."""
+    descriptor, name = tempfile.mkstemp(prefix=".vectors-", dir=folder)
+    try:
+        Path(name).unlink()
+    except OSError:
+        os.close(descriptor)
+        Path(name).unlink(missing_ok=True)
+        raise
+    return descriptor
