@@ -111,9 +111,13 @@ class TransformersImages(_Loaded):
 
     def _texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         with translated("embed texts", self.name):
+            config = self._loaded[1].config
             # SigLIP was trained on texts padded to full length and ranks others badly
-            padding = "max_length" if "siglip" in self._loaded[1].config.model_type else True
-            return self._features("get_text_features", text=list(texts), padding=padding, truncation=True)
+            padding = "max_length" if "siglip" in config.model_type else True
+            longest = config.get_text_config().max_position_embeddings
+            return self._features(
+                "get_text_features", text=list(texts), padding=padding, truncation=True, max_length=longest
+            )
 
     def _features(self, method: str, **inputs: Any) -> NDArray[np.float32]:
         import numpy as np
