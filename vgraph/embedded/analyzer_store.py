@@ -59,7 +59,7 @@ def get(txn: Transaction, name: str) -> dict[str, Any]:
     for definition in definitions(txn):
         if definition["name"] in (name, full):
             return definition
-    raise ArangoError(1203, f"unable to find analyzer '{name}'")
+    raise ArangoError(1202, f"unable to find analyzer '{name}'")
 
 
 def create(txn: Transaction, body: dict[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -91,7 +91,7 @@ def drop(txn: Transaction, name: str, *, force: bool) -> str:
     """Remove an analyzer of the database; 409 while something uses it, unless forced. Gives its full name."""
     database, local = _split(txn, name)
     if local not in txn.database_info.analyzers or database != txn.database:
-        raise ArangoError(1203, f"failure while removing analyzer '{name}': not found")
+        raise ArangoError(1202, f"failure while removing analyzer '{name}': not found")
     full = f"{txn.database}::{local}"
     if not force and _in_use(txn, {local, full}):
         raise ArangoError(28, f"analyzer in-use while removing arangosearch analyzer '{full}'", status=409)

@@ -85,42 +85,46 @@ def _release(app: App) -> None:
 
 
 class _Session:
-    """What python-arango takes for a requests session: it is only ever closed."""
+    """What python-arango takes for a requests session. It holds the engine while it is open; pickled, it opens the file anew."""
 
     verify = False
 
-    def __init__(self, app: App) -> None:
-        self._app: App | None = app
-
-    def close(self) -> None:
-        """Give the engine back; harmless when done twice."""
-        app, self._app = self._app, None
-        if app is not None:
-            _release(app)
-
-
-class EmbeddedHTTPClient(HTTPClient):
-    """Answers python-arango's requests from a file. Pass it to `ArangoClient(hosts="embedded://…", http_client=…)`."""
-
-    def __init__(self, path: str | os.PathLike[str], *, app: App | None = None) -> None:
-        self.path = Path(path)
-        self.request_timeout: float | None = None  # set by ArangoClient; nothing here waits on a network
-        self._given = app
-        self._app = app
+    def __init__(self, path: Path, app: App | None = None) -> None:
+        self.path = path
+        self._shared = app is None
+        self._app: App | None = _acquire(path) if app is None else app
 
     @property
     def app(self) -> App:
-        """The API this client talks to, once a session is open."""
+        """The API; 30 once the session is closed."""
         if self._app is None:
             raise ArangoError(30, "the embedded engine is closed")
         return self._app
 
+    def close(self) -> None:
+        """Give the engine back; harmless when done twice."""
+        app, self._app = self._app, None
+        if app is not None and self._shared:
+            _release(app)
+
+    def __reduce__(self) -> tuple[type[_Session], tuple[Path]]:
+        return _Session, (self.path,)
+
+
+class EmbeddedHTTPClient(HTTPClient):
+    """Answers python-arango's requests from a file. Pass it to `ArangoClient(hosts="embedded://…", http_client=…)`.
+
+    With `app` it talks to an API that somebody else opened and will close.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, app: App | None = None) -> None:
+        self.path = Path(path)
+        self.request_timeout: float | None = None  # set by ArangoClient; nothing here waits on a network
+        self._app = app
+
     def create_session(self, host: str) -> Any:
         """Open the file, or join those in this process that have it open."""
-        if self._given is not None:
-            return _Session.__new__(_GivenSession)
-        self._app = _acquire(self.path)
-        return _Session(self._app)
+        return _Session(self.path, self._app)
 
     def send_request(
         self,
@@ -133,12 +137,12 @@ class EmbeddedHTTPClient(HTTPClient):
         auth: tuple[str, str] | None = None,
     ) -> Response:
         """Answer a request; errors are answers, as from a server."""
-        start = url.find("/_", url.find("://") + 3)
         if data is not None and not isinstance(data, str | bytes):
             data = data.to_string()
+        start = url.find("/_", url.find("://") + 3)
         sent = {name.lower(): str(value) for name, value in headers.items()} if headers else {}
         request = Request.make(method, url[start:], dict(params) if params else None, sent, data, auth)
-        answer = self.app.handle(request)
+        answer = session.app.handle(request)
         return Response(
             method=method,
             url=url,
@@ -148,12 +152,8 @@ class EmbeddedHTTPClient(HTTPClient):
             raw_body=answer.body.decode("utf-8", "surrogatepass"),
         )
 
-
-class _GivenSession(_Session):
-    """A session of an App that somebody else opens and closes."""
-
-    def close(self) -> None:
-        """Nothing to give back."""
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_app": None}
 
 
 def _dumps(value: Any) -> str:

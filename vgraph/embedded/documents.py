@@ -362,7 +362,7 @@ class Collection:
         if not options.ignore_revs and "_rev" in doc:
             _check_rev(old, doc["_rev"])
         if options.version_attribute and _is_older(doc, old, options.version_attribute):
-            return Written(old["_id"], old["_key"], old["_rev"], rowid, old=old, new=old, ignored=True)
+            return Written(old["_id"], old["_key"], old["_rev"], rowid, old["_rev"], old, old, ignored=True)
         if self._externals and (options.whole or self._whole_indexes):
             self._join([rowid], [old], None)
         if replace:

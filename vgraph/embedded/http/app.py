@@ -14,6 +14,7 @@ from vgraph.embedded import users
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http import (
+    absent,
     admin,
     analyzers,
     collections,
@@ -32,7 +33,7 @@ from vgraph.embedded.http import (
 )
 from vgraph.embedded.http.context import Context
 from vgraph.embedded.http.router import Routes
-from vgraph.embedded.http.wire import Answer, Request, failure
+from vgraph.embedded.http.wire import SYSTEM, Answer, Request, failure
 
 logger: Final = logging.getLogger(__name__)
 
@@ -53,8 +54,12 @@ for _family in (
     jobs.routes,
     user_routes.routes,
     admin.routes,
+    absent.routes,
 ):
     ROUTES.include(_family)
+
+
+_READING: Final = ("/_api/cursor", "/_api/explain", "/_api/query", "/_api/job")  # POST there does not mean writing
 
 
 class App:
@@ -76,6 +81,7 @@ class App:
         """Answer a request; whatever goes wrong becomes an error answer."""
         try:
             context = Context(self, request, self._user(request))
+            self._check_access(context)
             mode = request.headers.get("x-arango-async")
             if mode is not None and mode != "false":
                 return self.jobs.start(context, keep=mode == "store")
@@ -109,6 +115,22 @@ class App:
                 return users.ROOT
             raise ArangoError(11, "not authorized to execute this request", status=401)
         return name
+
+    def _check_access(self, context: Context) -> None:
+        """The database has to be there (1228), and with authentication be open to the user (11)."""
+        request = context.request
+        if request.path == "/_open/auth" or (request.database == SYSTEM and not self.authenticate):
+            return
+        with self.engine.reading() as txn:
+            if self.authenticate:
+                level = users.database_level(users.grants(txn, context.user), request.database)
+                writes = request.method not in ("GET", "HEAD") and not request.path.startswith(_READING)
+                if level == "none":
+                    raise ArangoError(11, "not authorized to execute this request", status=401)
+                if level == "ro" and writes:
+                    raise ArangoError(11)
+            if request.database not in txn.catalog.databases:
+                raise ArangoError(1228)
 
     def _proved_user(self, request: Request) -> str | None:
         scheme, _, credentials = request.headers.get("authorization", "").partition(" ")

@@ -110,7 +110,8 @@ def _described(request: Request, written: Written) -> Document:
     body: Document = {"_id": written.id, "_key": written.key, "_rev": written.rev}
     if written.old_rev is not None:
         body["_oldRev"] = written.old_rev
-    if written.old is not None and request.flag("returnOld"):
+    kept_as_it_was = written.ignored and written.new is None  # overwriteMode=ignore tells nothing of the document
+    if written.old is not None and request.flag("returnOld") and not kept_as_it_was:
         body["old"] = written.old
     if written.new is not None and request.flag("returnNew"):
         body["new"] = written.new

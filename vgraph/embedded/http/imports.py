@@ -120,7 +120,7 @@ def _parsed(request: Request, tally: Tally) -> list[tuple[int, Any]]:
     form = request.query.get("type")
     if form == "auto":
         form = "list" if request.body.lstrip()[:1] == b"[" else "documents"
-    if form == "list":
+    if form in ("list", "array"):
         items = request.json()
         if not isinstance(items, list):
             raise ArangoError(400, "expecting a JSON array in the request")

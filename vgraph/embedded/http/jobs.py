@@ -114,7 +114,7 @@ def status(context: Context, name: str) -> Answer:
 def fetch(context: Context, name: str) -> Answer:
     job = context.app.jobs.take(name)
     if job.answer is None:
-        return empty(204, {_ID: name})
+        return empty(204)
     answer = job.answer
     return Answer(answer.status, answer.body, {**answer.headers, _ID: name})
 

@@ -30,7 +30,7 @@ _PROPERTIES: Final[dict[str, Any]] = {
     "slowStreamingQueryThreshold": 10.0,
     "maxQueryStringLength": 4096,
 }
-_CACHE: Final[dict[str, Any]] = {
+_RESULTS_CACHE: Final[dict[str, Any]] = {
     "mode": "off",
     "maxResults": 128,
     "maxResultsSize": 268435456,
@@ -58,6 +58,7 @@ class RunningQueries:
 
     def __init__(self) -> None:
         self.properties = dict(_PROPERTIES)
+        self.results_cache = dict(_RESULTS_CACHE)
         self._ids = itertools.count(int(time.time() * 1000))
         self._running: dict[str, Running] = {}
         self._slow: deque[dict[str, Any]] = deque(maxlen=64)
@@ -189,13 +190,17 @@ def properties(context: Context) -> Answer:
 @routes.on("PUT", "/_api/query/properties")
 def change_properties(context: Context) -> Answer:
     held = context.app.queries.properties
-    for name, value in context.request.json_object().items():
-        if name in held:
-            held[name] = type(held[name])(value)
+    _change(held, context.request.json_object())
     return done(200, **held)
 
 
-# The engine keeps no results; the endpoints say so.
+def _change(held: dict[str, Any], wanted: dict[str, Any]) -> None:
+    for name, value in wanted.items():
+        if name in held:
+            held[name] = type(held[name])(value)
+
+
+# The engine keeps no results of queries: the settings are kept, and there is never an entry.
 
 
 @routes.on("GET", "/_api/query-cache/entries")
@@ -210,9 +215,10 @@ def clear_cache(context: Context) -> Answer:
 
 @routes.on("GET PUT", "/_api/query-cache/properties")
 def cache_properties(context: Context) -> Answer:
-    if context.request.method == "PUT" and context.request.json_object().get("mode", "off") != "off":
-        raise ArangoError(9, "query results cache: not supported by the embedded engine")
-    return json_answer(_CACHE)
+    held = context.app.queries.results_cache
+    if context.request.method == "PUT":
+        _change(held, context.request.json_object())
+    return json_answer(held)
 
 
 @routes.on("GET", "/_api/query-plan-cache")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
@@ -51,6 +52,8 @@ class Request:
         if parts[0] == "_db" and len(parts) > 1:
             database, parts = parts[1], parts[2:]
         raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body or b""
+        if headers and headers.get("content-encoding") in ("deflate", "gzip"):
+            raw = zlib.decompress(raw, wbits=zlib.MAX_WBITS | 32)  # 32: the header tells which of the two
         return cls(method.upper(), "/" + "/".join(parts), parts, database, query, headers or {}, raw, auth)
 
     def json(self) -> Any:
