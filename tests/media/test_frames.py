@@ -187,6 +187,30 @@ def test_damage_in_the_middle_is_passed_over_and_told(films):
     assert offsets == sorted(set(offsets))
 
 
+def leap(path, number):
+    """Add three hours (2^30 ticks) to the presentation time of one packet of an MPEG transport stream."""
+    with av.open(str(path)) as container:
+        place = [packet.pos for packet in container.demux(video=0) if packet.size][number]
+    content = bytearray(path.read_bytes())
+    content[content.index(b"\0\0\1\xe0", place) + 9] |= 0x02
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("number", [20, 59], ids=["middle", "last"])
+def test_a_packet_with_a_time_far_out_of_place_does_not_swallow_the_rest(films, number):
+    path = films("a.ts", b_frames=0)
+    leap(path, number)
+    video = probe(path)
+    assert video.duration_ms == pytest.approx(2000, abs=40)
+    assert any("out of place" in warning for warning in video.warnings)
+    assert not video.picture.variable_rate or number == 20
+    for span in ({}, {"end_ms": 1950}, {"start_ms": 100}):
+        numbers = [n for _, n in chosen(path, 100, films, **span)]
+        assert numbers == sorted(numbers)
+        assert numbers[-1] == 57
+        assert len(numbers) >= 17
+
+
 def test_a_file_that_vanished_after_probing_is_a_media_error(films):
     path = films(count=3)
     video = probe(path)

@@ -33,6 +33,9 @@ RATE = 16_000
 GAP_MS = 60
 """Timestamps may stray this far from the count of samples before sound is taken to be missing."""
 
+BEYOND_MS = 1_000
+"""Sound may end this much after the probed duration; anything later has a damaged time."""
+
 LEAD_MS = 1_000
 """Decoding starts this long before the span, so that the decoder and the resampler have settled at its start."""
 
@@ -105,26 +108,32 @@ def _resampled(
     """Stretches of samples with the position of their first; a new resampler after every gap."""
     run: _Run | None = None
     for at_ms, frame in _decoded(video, start_ms, warn):
+        if at_ms > video.duration_ms + BEYOND_MS:
+            continue  # a damaged time
         if end_ms is not None and at_ms >= end_ms:
             break
         if run is not None and at_ms < run.expected_ms - GAP_MS:
             continue  # sound that was there already: a stream that jumps back
-        if run is not None and at_ms > run.expected_ms + GAP_MS:
+        if run is not None and (at_ms > run.expected_ms + GAP_MS or not run.takes(frame)):
             yield from run.finish()
             run = None
-        run = run or _Run(at_ms)
+        run = run or _Run(at_ms, frame)
         yield from run.add(frame)
     if run is not None:
         yield from run.finish()
 
 
 class _Run:
-    """Sound without a gap: its position is that of its first frame, then counted in samples."""
+    """Sound of one form without a gap: its position is that of its first frame, then counted in samples."""
 
-    def __init__(self, start_ms: Fraction) -> None:
+    def __init__(self, start_ms: Fraction, frame: AudioFrame) -> None:
+        self._form = _form(frame)
         self._position = rounded(start_ms * RATE / 1000)
         self._resampler: AudioResampler = _resampler()
         self.expected_ms = start_ms
+
+    def takes(self, frame: AudioFrame) -> bool:
+        return _form(frame) == self._form
 
     def add(self, frame: AudioFrame) -> Iterator[tuple[int, NDArray[np.float32]]]:
         self.expected_ms += Fraction(frame.samples * 1000, frame.sample_rate)
@@ -139,6 +148,10 @@ class _Run:
             samples: Any = out.to_ndarray().reshape(-1)
             yield self._position, samples
             self._position += len(samples)
+
+
+def _form(frame: AudioFrame) -> tuple[int, str, str]:
+    return frame.sample_rate, frame.format.name, frame.layout.name
 
 
 def _resampler() -> AudioResampler:

@@ -116,8 +116,8 @@ def packets(container: InputContainer, streams: Iterable[Stream], warn: Warn = i
                 if packet.size:  # an empty one would tell the decoder that the stream has ended
                     failures = 0
                     yield packet
-        except av.FFmpegError as error:
-            failures, problem = failures + 1, str(error.strerror)
+        except (av.FFmpegError, IndexError) as error:  # IndexError: a stream that damage made up
+            failures, problem = failures + 1, str(getattr(error, "strerror", None) or "unknown stream")
             continue
         break
     if problem:

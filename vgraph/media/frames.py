@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 HELD_PACKETS, HELD_BYTES = 512, 32 << 20
 """At most this much of a stream waits undecoded for a key frame that makes decoding it unnecessary."""
 
+BEYOND_MS = 1_000
+"""Pictures may end this much after the probed duration; anything later has a damaged time."""
+
 FIRST_STEP_BACK_MS = 2_000
 
 
@@ -47,21 +50,25 @@ def frames(
             f"frames every {every_ms} ms from {start_ms} to {end_ms} ms, width {width}: "
             "the distance and the width must be 1 or more, the start 0 or more, the end not before the start"
         )
-    return _frames(video, Due(every_ms, start_ms, end_ms), width, warn)
+    return _frames(video, Due(every_ms, start_ms, end_ms, video.duration_ms), width, warn)
 
 
 class Due:
-    """The media time (ms) of the next picture wanted."""
+    """The media time (ms) of the next picture wanted. Times after `last_ms` are damage, and not the end of the span."""
 
-    def __init__(self, every_ms: int, start_ms: int, end_ms: int | None) -> None:
-        self.every_ms, self.start_ms, self.end_ms = every_ms, start_ms, end_ms
+    def __init__(self, every_ms: int, start_ms: int, end_ms: int | None, duration_ms: int) -> None:
+        self.every_ms, self.start_ms, self.last_ms = every_ms, start_ms, duration_ms + BEYOND_MS
+        self.end_ms = self.last_ms if end_ms is None else min(end_ms, self.last_ms)
         self.ms = start_ms
 
     def took(self, offset_ms: int) -> None:
         self.ms = offset_ms - (offset_ms - self.start_ms) % self.every_ms + self.every_ms
 
     def over(self, offset_ms: int) -> bool:
-        return self.end_ms is not None and offset_ms >= self.end_ms
+        return self.end_ms <= offset_ms <= self.last_ms
+
+    def now(self, offset_ms: int) -> bool:
+        return self.ms <= offset_ms < self.end_ms
 
 
 class _Missed(Exception):  # noqa: N818 - a turn in the reading, not an error
@@ -70,7 +77,7 @@ class _Missed(Exception):  # noqa: N818 - a turn in the reading, not an error
 
 def _frames(video: Video, due: Due, width: int | None, warn: Warn) -> Iterator[Frame]:
     back_ms = 0
-    while not due.over(due.ms) and due.ms < video.duration_ms:
+    while due.ms < min(due.end_ms, video.duration_ms):
         try:
             yield from _read(video, due, width, back_ms, warn)
             return
@@ -88,7 +95,7 @@ def _read(video: Video, due: Due, width: int | None, back_ms: int, warn: Warn) -
         for offset_ms, picture in reader:
             if due.over(offset_ms):
                 break
-            if offset_ms >= due.ms:
+            if due.now(offset_ms):
                 yield Frame(offset_ms, _image(picture, width))
                 due.took(offset_ms)
         reader.report(video)

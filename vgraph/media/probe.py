@@ -39,6 +39,12 @@ REORDER = 64
 """Packets arrive in decoding order; none is further than this from its place in order of presentation."""
 
 STILL_BRANDS = {"heic", "heix", "mif1", "avif", "miaf"}
+LEAP_MS = 10_000
+"""A packet this far from all before it is doubted."""
+
+DAY_MS = 86_400_000
+LONGEST_MS = 31 * DAY_MS
+
 UNSET_YEAR = 1971
 """Clocks that were never set count from 1904 (MP4) or 1970."""
 
@@ -52,7 +58,7 @@ def probe(path: Path) -> Video:
     Width and height are those displayed, rotation (clockwise degrees) applied. Duration, frame count, rate and its
     variability are counted from the packets, not believed from the header; what disagrees, and missing sound, is in
     `warnings`. Raises MediaError for a file that is missing, empty, unreadable, not media, without pictures, only
-    sound, only an image, or of which not one picture can be decoded; the message says which.
+    sound, only an image, of damaged times, or of which not one picture can be decoded; the message says which.
     """
     path = Path(path)
     size = _size(path)
@@ -65,6 +71,8 @@ def probe(path: Path) -> Video:
         scan = _scan(container, stream, clock)
         if _still(container, scan):
             raise _refused(path, f"is an image ({stream.codec_context.name}), not a video")
+        if scan.duration_ms > LONGEST_MS:
+            raise _refused(path, f"would last {scan.duration_ms // DAY_MS} days by its packets: its times are damaged")
         sound = sound_stream(container)
         return Video(
             path=path,
@@ -165,41 +173,85 @@ class _Distances:
 
 
 @dataclass
+class _Times:
+    """Times of one stream's packets; one that leaps ahead is believed when the next one follows it there."""
+
+    end_ms: int = 0
+    disbelieved: int = 0
+    distances: _Distances = field(default_factory=_Distances)
+    _doubted: tuple[int, int] | None = None
+
+    def add(self, start_ms: int, end_ms: int) -> None:
+        if self._doubted is not None:
+            self._settle(start_ms >= self._doubted[0] - LEAP_MS)
+        if start_ms > self.end_ms + LEAP_MS:
+            self._doubted = (start_ms, end_ms)
+        elif start_ms < -LEAP_MS:
+            self.disbelieved += 1
+        else:
+            self._believe(start_ms, end_ms)
+
+    def finish(self, declared_ms: int) -> None:
+        """After the last packet: a leap then is believed when the header says that the recording is so long."""
+        if self._doubted is not None:
+            self._settle(self._doubted[0] <= declared_ms)
+        self.distances.finish()
+
+    def _settle(self, believed: bool) -> None:
+        doubted, self._doubted = self._doubted, None
+        if believed and doubted is not None:
+            self._believe(*doubted)
+        else:
+            self.disbelieved += 1
+
+    def _believe(self, start_ms: int, end_ms: int) -> None:
+        self.distances.add(start_ms)
+        self.end_ms = max(self.end_ms, end_ms)
+
+
+@dataclass
 class _Scan:
     """What the packets of a file say; times in ms of media time."""
 
     clock: Clock
     count: int = 0
-    end_ms: int = 0
-    sound_end_ms: int = 0
-    distances: _Distances = field(default_factory=_Distances)
+    pictures: _Times = field(default_factory=_Times)
+    sound: _Times = field(default_factory=_Times)
     problems: list[str] = field(default_factory=list)
 
     @property
     def duration_ms(self) -> int:
         """End of the pictures; of the sound where that goes on for more than a second."""
-        return self.sound_end_ms if self.sound_end_ms > self.end_ms + 1000 else self.end_ms
+        longer = self.sound.end_ms > self.pictures.end_ms + 1000
+        return self.sound.end_ms if longer else self.pictures.end_ms
 
     @property
     def variable(self) -> bool:
         """Whether distances differ by more than whole-ms rounding and a twentieth of their mean."""
-        mean = self.distances.span / max(1, self.count - 1)
-        return self.distances.longest - (self.distances.shortest or 0) > max(2, mean / 20)
+        distances = self.pictures.distances
+        mean = distances.span / max(1, self.count - 1)
+        return distances.longest - (distances.shortest or 0) > max(2, mean / 20)
 
-    def picture(self, packet: Packet[Stream]) -> None:
+    def add_picture(self, packet: Packet[Stream]) -> None:
         self.count += 1
         if packet.pts is None:
-            self.end_ms = rounded(self.count * self.clock.step_ms)
+            self.pictures.end_ms = rounded(self.count * self.clock.step_ms)
             return
         offset_ms = self.clock.at(packet.pts)
-        self.distances.add(offset_ms)
-        self.end_ms = max(self.end_ms, offset_ms + self.clock.length(packet.duration))
+        self.pictures.add(offset_ms, offset_ms + self.clock.length(packet.duration))
 
-    def sound(self, packet: Packet[Stream]) -> None:
+    def add_sound(self, packet: Packet[Stream]) -> None:
         base = fraction(packet.time_base)
         if packet.pts is not None and base is not None:
-            end = (packet.pts + (packet.duration or 0)) * base * 1000 - (self.clock.origin_ms or 0)
-            self.sound_end_ms = max(self.sound_end_ms, rounded(end))
+            start = packet.pts * base * 1000 - (self.clock.origin_ms or 0)
+            self.sound.add(rounded(start), rounded(start + (packet.duration or 0) * base * 1000))
+
+    def finish(self, declared_ms: int) -> None:
+        self.pictures.finish(declared_ms)
+        self.sound.finish(declared_ms)
+        disbelieved = self.pictures.disbelieved + self.sound.disbelieved
+        if disbelieved:
+            self.problems.append(f"{disbelieved} packets with times far out of place were not believed")
 
 
 def _scan(container: InputContainer, stream: VideoStream, clock: Clock) -> _Scan:
@@ -208,10 +260,10 @@ def _scan(container: InputContainer, stream: VideoStream, clock: Clock) -> _Scan
         if packet.is_discard:
             continue  # before the cut that the container's edit list makes
         if packet.stream_index == stream.index:
-            scan.picture(packet)
+            scan.add_picture(packet)
         else:
-            scan.sound(packet)
-    scan.distances.finish()
+            scan.add_sound(packet)
+    scan.finish(_declared_ms(container, stream))
     return scan
 
 
@@ -236,9 +288,9 @@ def _track(stream: VideoStream, scan: _Scan, turn: Orientation) -> VideoTrack:
 def _fps(stream: VideoStream, scan: _Scan) -> float:
     """The declared rate where the packets bear it out within one in a hundred, else what they average."""
     declared = float(frame_rate(stream))
-    if scan.count < 2 or scan.distances.span <= 0:
+    if scan.count < 2 or scan.pictures.distances.span <= 0:
         return declared
-    counted = (scan.count - 1) * 1000 / scan.distances.span
+    counted = (scan.count - 1) * 1000 / scan.pictures.distances.span
     return declared if abs(counted - declared) <= declared / 100 else counted
 
 
@@ -248,13 +300,13 @@ def _audio(stream: AudioStream) -> AudioTrack:
 
 def _warnings(scan: _Scan, container: InputContainer, stream: VideoStream, sound: AudioStream | None) -> Iterator[str]:
     yield from scan.problems
-    declared, found = _declared_ms(container, stream), max(scan.end_ms, scan.sound_end_ms)
+    declared, found = _declared_ms(container, stream), max(scan.pictures.end_ms, scan.sound.end_ms)
     if declared - found > max(1000, declared // 50):
         yield f"ends after {found / 1000:.1f} s of the {declared / 1000:.1f} s its header declares: cut off?"
     if sound is None:
         yield "sound track in a codec that cannot be decoded here" if container.streams.audio else "no sound track"
-    elif scan.duration_ms > scan.end_ms:
-        yield f"pictures end at {scan.end_ms / 1000:.1f} s, sound goes on to {scan.duration_ms / 1000:.1f} s"
+    elif scan.duration_ms > scan.pictures.end_ms:
+        yield f"pictures end at {scan.pictures.end_ms / 1000:.1f} s, sound goes on to {scan.duration_ms / 1000:.1f} s"
 
 
 def _declared_ms(container: InputContainer, stream: VideoStream) -> int:
