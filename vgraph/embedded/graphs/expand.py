@@ -165,6 +165,10 @@ class Expander:
                 found.append((rowid * count + number, other))
         self._held += sum(len(known[vertex]) for vertex in missing)
 
+    def knows(self, vertex: str) -> bool:
+        """Whether the vertex's neighbours need no lookup."""
+        return vertex in self._neighbours
+
     def neighbours(self, vertex: str) -> Neighbours:
         """The edges at one vertex; use `prefetch` first where more than one will be asked."""
         if vertex not in self._neighbours:

@@ -255,6 +255,9 @@ class _WeightedSide:
         return len(self.queue) < len(other.queue)
 
     def _look_ahead(self, reached: _Reached) -> None:
+        """Looks up what is needed now together with what the queue will soon ask for."""
+        if self.expander.knows(reached.vertex):
+            return
         vertices = [reached.vertex, *(entry.vertex for entry in self.queue.entries[: self._ahead])]
         self.expander.prefetch(vertices)
         self._ahead = min(self._ahead * 2, _FIRST_BLOCK * 4)

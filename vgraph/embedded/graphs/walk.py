@@ -26,6 +26,7 @@ ALL = None
 Want = Projection | bool
 _FIRST_BLOCK, _LARGEST_BLOCK, _CHILDREN_OF_A_BLOCK = 64, 4096, 50_000
 _FIRST_CHUNK, _LARGEST_CHUNK = 64, 1024
+_LARGEST_AHEAD = 256
 _FIRST_STARTS, _LARGEST_STARTS = 16, 256
 _BREADTH_TOGETHER = 3
 
@@ -150,6 +151,7 @@ class Step:
         self.open = True
         """Whether the walk goes on from here."""
         self.children: list[Step] | None = None
+        """What follows, between expansion and visit in a depth-first walk only: no cycle outlives its use."""
 
     def back(self) -> Iterator[Step]:
         """The steps from here to the start."""
@@ -302,6 +304,11 @@ class _Walk:
         queue = waiting[depth]
         block = [queue.popleft() for _ in range(min(len(queue), self._blocks[depth]))]
         children = self._expand(block, backwards=True)
+        for step in block:
+            step.children = []
+        for child in children:
+            assert child.before is not None and child.before.children is not None
+            child.before.children.append(child)
         waiting[depth + 1].extend(child for child in children if child.open)
 
     def _breadth_first(self, roots: list[Step]) -> Iterator[Step]:
@@ -313,8 +320,6 @@ class _Walk:
             while waiting:
                 block = [waiting.popleft() for _ in range(min(len(waiting), self._blocks[level[0].depth]))]
                 following.extend(self._expand(block))
-                for step in block:
-                    step.children = None
             level = following
 
     def _breadth_together(self, roots: list[Step]) -> Iterator[Step]:
@@ -328,6 +333,8 @@ class _Walk:
     def _by_weight(self, root: Step) -> Iterator[Step]:
         queue: WeightQueue[Step] = WeightQueue()
         queue.push(root)
+        weights = self._weights
+        assert weights is not None
         ahead = 1
         while queue:
             step = queue.pop()
@@ -336,15 +343,18 @@ class _Walk:
             yield step
             if not step.open:
                 continue
-            self._expander.prefetch([step.vertex, *(entry.vertex for entry in queue.entries[:ahead] if entry.open)])
-            ahead = min(ahead * 2, _FIRST_BLOCK)
+            if not self._expander.knows(step.vertex):
+                soon = [step.vertex, *(entry.vertex for entry in queue.entries[:ahead] if entry.open)]
+                self._expander.prefetch(soon)
+                weights.load([token for vertex in soon for token, _ in self._expander.neighbours(vertex)])
+                ahead = min(ahead * 2, _LARGEST_AHEAD)
             for child in self._expand([step]):
                 queue.push(child)
 
     # -------------------------------------------------------------------------------------------- one block
 
     def _expand(self, block: list[Step], *, backwards: bool = False) -> list[Step]:
-        """Gives every step of the block its children; returns all of them in order."""
+        """The children of all steps of the block, in order."""
         self._rt.check()
         self._expander.prefetch(step.vertex for step in block)
         children: list[Step] = []
@@ -354,18 +364,16 @@ class _Walk:
         self._blocks[depth] = max(1, min(self._blocks[depth] * 4, _LARGEST_BLOCK, wide))
         if self._weights is not None:
             self._weigh(children)
-        for step in block:
-            step.children = []
-        children = self._judge(children)
-        for child in children:
-            child.before.children.append(child)  # type: ignore[union-attr]
-        return children
+        return self._judge(children)
 
     def _children(self, step: Step, backwards: bool) -> list[Step]:
         neighbours = self._expander.neighbours(step.vertex)
         if not neighbours:
             return []
-        if self._unique_vertices:
+        if self._global and self._weights is None:
+            seen = step.start.seen
+            neighbours = [found for found in neighbours if found[1] not in seen]
+        elif self._unique_vertices:
             taken = {back.vertex for back in step.back()}
             neighbours = [found for found in neighbours if found[1] not in taken]
         elif self._unique_edges and step.depth:

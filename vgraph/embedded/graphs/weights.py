@@ -27,6 +27,8 @@ class Weights:
         if self._attribute is None:
             return
         missing = [token for token in tokens if token not in self._known]
+        if not missing:
+            return
         documents = self._expander.edges(missing, frozenset((self._attribute,)))
         for token in missing:
             self._known[token] = self._weight(documents[token])
