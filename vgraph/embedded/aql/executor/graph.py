@@ -41,9 +41,26 @@ class PathTest:
     depths: frozenset[int] | None
 
 
+class Scratch:
+    """A copy of the row a walk began with, for conditions to be evaluated in: one for all steps of the walk."""
+
+    __slots__ = ("origin", "row")
+
+    def __init__(self) -> None:
+        self.origin: Row | None = None
+        self.row: Row = []
+
+    def of(self, origin: Row) -> Row:
+        if origin is not self.origin:
+            self.origin, self.row = origin, origin.copy()
+        return self.row
+
+
 def test_for(tests: tuple[PathTest, ...], rt: Run) -> Callable[[Row, int, Any], bool]:
+    scratch = Scratch()
+
     def accept(origin: Row, index: int, element: Any) -> bool:
-        row = origin.copy()
+        row = scratch.of(origin)
         for test in tests:
             if test.depths is None or index in test.depths:
                 row[test.slot] = element
@@ -137,15 +154,16 @@ class Traverse:
 
     def prune_test(self, prune: Prune, rt: Run) -> Callable[[Row, Any, Any, Any], bool]:
         v, e, p = self.slots
+        scratch = Scratch()
 
         def pruned(origin: Row, vertex: Any, edge: Any, path: Any) -> bool:
-            row = origin.copy()
+            row = scratch.of(origin)
             row[v] = vertex
             if e is not None:
                 row[e] = edge
             if p is not None:
                 row[p] = path
-            return prune.condition(row, rt)
+            return bool(prune.condition(row, rt))
 
         return pruned
 
