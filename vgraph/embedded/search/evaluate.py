@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 
 from .analyzers import Analyzer
-from .arrays import NO_INTS, Floats, Ints, member
+from .arrays import NO_INTS, Floats, Ints, distinct, distinct_counts, member
 from .conditions import (
     AllOf,
     AnyOf,
@@ -341,12 +341,12 @@ class Evaluator:
             if any(entry is None for entry in found):
                 return self._plain(NO_INTS)  # without positions no phrase is known
             keys = [(ords << 32) + (places - at + (1 << 20)) for ords, places in (e for e in found if e)]
-            every = np.unique(np.concatenate(keys))
+            every = distinct(np.concatenate(keys))
             starts = every if starts is None else every[member(every, starts)]
             if not len(starts):
                 return self._plain(NO_INTS)
         assert starts is not None
-        ords, counts = np.unique(starts >> 32, return_counts=True)
+        ords, counts = distinct_counts(starts >> 32)
         postings = TermPostings(
             ords, counts.astype(np.float32), field.lengths.view[ords].astype(np.float32)
         )
@@ -473,7 +473,7 @@ class Evaluator:
         if minimum == 1:
             ords = _union([part.ords for part in parts], self.postings.size)
         else:
-            every, counts = np.unique(np.concatenate([part.ords for part in parts]), return_counts=True)
+            every, counts = distinct_counts(np.concatenate([part.ords for part in parts]))
             ords = every[counts >= minimum]
         return Hits(ords, self._dense_sum(ords, parts))
 
@@ -517,7 +517,7 @@ def _union(found: Sequence[Ints], size: int) -> Ints:
         for ords in found:
             mask[ords] = True
         return np.flatnonzero(mask)
-    return np.unique(np.concatenate(found))
+    return distinct(np.concatenate(found))
 
 
 def _split(condition: Condition) -> tuple[list[tuple[str, str, str, float]], list[Condition]] | None:

@@ -21,7 +21,7 @@ import numpy as np
 import orjson
 
 from . import segments as sealed
-from .arrays import NO_INTS, Array, Bools, Floats, Growing, Ints, RowMap, unpack
+from .arrays import NO_INTS, Array, Bools, Floats, Growing, Ints, RowMap, distinct, unpack
 from .segments import TEXT, Load, Payload, Segment, TextBlock, ValueBlock
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ class ValueField:
             if self.owner.deaths:
                 mask &= self.owner.live.view
             return np.flatnonzero(mask)
-        every = np.unique(every)
+        every = distinct(every)
         return every[self.owner.live.view[every]] if self.owner.deaths else every
 
 

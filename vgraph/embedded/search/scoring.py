@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .arrays import NO_INTS, Bools, Floats, Ints, member
+from .arrays import NO_INTS, Bools, Floats, Ints, distinct
 from .postings import TermPostings
 
 
@@ -164,7 +164,7 @@ def _candidates(seen: list[Ints], sums: Floats, extra: Floats | None, floor: flo
         kept.append(ords[now >= floor] if floor > -math.inf else ords)
     if not kept:
         return NO_INTS
-    return np.unique(np.concatenate(kept)) if len(kept) > 1 else kept[0]
+    return distinct(np.concatenate(kept)) if len(kept) > 1 else kept[0]
 
 
 def _best(
@@ -195,4 +195,4 @@ def sum_in_order(candidates: Ints, terms: Sequence[Scored]) -> Floats:
     return exact
 
 
-__all__ = ["BM25", "TFIDF", "BoostScore", "FieldStats", "Scored", "Scorer", "impacts", "member", "top_terms"]
+__all__ = ["BM25", "TFIDF", "BoostScore", "FieldStats", "Scored", "Scorer", "impacts", "top_terms"]

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..search.arrays import NO_INTS, Array, Bools, Floats, Ints
+from ..search.arrays import NO_INTS, Array, Bools, Floats, Ints, distinct
 from .memory import VectorMemory
 from .signs import GONE, Query, sign_distances, sign_distances_of, smallest
 
@@ -76,7 +76,7 @@ class Nearest:
         changes = self.changes
         if candidates is None:
             return None, np.arange(len(changes.own_rows))
-        candidates = np.unique(np.asarray(candidates, np.int64))
+        candidates = distinct(np.asarray(candidates, np.int64))
         slots = self.memory.by_row.get_many(candidates).astype(np.int64)
         slots = slots[slots >= 0]
         if len(changes.hidden):
@@ -84,7 +84,8 @@ class Nearest:
         if len(changes.revived):
             kept = changes.revived[np.isin(self.memory.rows.view[changes.revived], candidates)]
             slots = np.concatenate([slots, kept])
-        return slots, np.flatnonzero(np.isin(changes.own_rows, candidates))
+        own = np.flatnonzero(np.isin(changes.own_rows, candidates)) if len(changes.own_rows) else NO_INTS
+        return slots, own
 
     def _estimates(self, slots: Ints | None, query: Query) -> Array:
         memory = self.memory

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from ..search.arrays import Bools, Floats, Growing, Ints
+from ..search.arrays import Bools, Floats, Growing, Ints, distinct
 
 _SMALL: Final = 8 << 20  # bytes; below, ordinary memory will do
 
@@ -71,7 +71,7 @@ class VectorCache:
         """The vectors of slots; `load` is asked for those not seen before."""
         missing = slots[~self._filled.view[slots]]
         if len(missing):
-            missing = np.unique(missing)
+            missing = distinct(missing)
             self._rows[missing] = load(missing)
             self._filled.view[missing] = True
         return self._rows[slots]
