@@ -18,8 +18,8 @@ from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered
 from vgraph.types import Answer, Citation, Evidence, IngestReport
 from vgraph.types import Progress as Step
 
-out = Console()
-err = Console(stderr=True)
+out = Console(soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True)
 
 
 def wall(ms: int, tz: str = "UTC") -> str:
@@ -70,7 +70,7 @@ def picks(chosen: Sequence[Pick]) -> None:
 
 
 def report(done: IngestReport) -> None:
-    seconds = ", ".join(f"{stage} {spent:.1f} s" for stage, spent in done.seconds.items())
+    seconds = ", ".join(f"{stage} {spent:.1f} s" for stage, spent in done.seconds.items() if spent >= 0.05)
     out.print(
         f"[bold]{escape(done.title)}[/] {done.outcome}: document {done.document}, camera {done.camera}, {done.chunks} chunks ({seconds})"
     )

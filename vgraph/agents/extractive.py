@@ -1,16 +1,17 @@
 """An answer without a chat model: the statements of the evidence that cover the question best, word for word, each cited.
 
-A statement is a line of a chunk or a relation with its supporting text. Its coverage is the share of the question's content words it holds,
-weighted by how rare they are in the evidence, so that a word nothing has (the thing asked about was never seen) weighs most. Below COVERED
-nothing is claimed; nor is it when the statement lacks a number or one of the entities the question names.
+A statement is a sentence of a chunk's line, or a relation with its supporting text. Its coverage is the share of the question's
+content words it holds, weighted by how rare they are in the evidence, so that a word nothing has (the thing asked about was never
+seen) weighs most. Below COVERED nothing is claimed; nor is it when the statement lacks a number or an entity that the question names.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vgraph.agents.cite import cite
 from vgraph.retrieve.intent import without_times
@@ -21,6 +22,7 @@ from vgraph.types import Claim, Evidence, EvidenceChunk, Line
 COVERED = 0.6
 NEAR_BEST = 0.9
 MOST_CLAIMS = 3
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+")
 MEANING = 0.25
 RANK = 0.1
 
@@ -69,9 +71,11 @@ def _ranked(evidence: Evidence, similarity: Similarity | None) -> list[tuple[Sta
 
 
 def _lines(evidence: Evidence) -> Iterator[Statement]:
+    """Sentences, each with the interval of its line."""
     for place, chunk in enumerate(evidence.chunks):
         for line in chunk.lines:
-            yield Statement(chunk, line, content_words(line.text), place)
+            for sentence in _SENTENCE_END.split(line.text):
+                yield Statement(chunk, replace(line, text=sentence), content_words(sentence), place)
 
 
 def _relations(evidence: Evidence) -> Iterator[Statement]:

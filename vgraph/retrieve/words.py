@@ -1,15 +1,12 @@
-"""Content words of a text as stems, for matching a question with the lines of its evidence."""
+"""Content words of a text as lemmas, for matching a question with the lines of its evidence."""
 
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from functools import lru_cache
-from typing import Any
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_LOCAL = threading.local()
 STOP_WORDS = frozenset(
     """
     a about all also an and any are as at be been being by can could did do does done for from get got had has have
@@ -24,15 +21,16 @@ STOP_WORDS = frozenset(
 
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
-    """Distinct English stems of a text without the words that carry no content; words of other scripts as they are, case folded."""
+    """Distinct words of a text as English lemmas (`gave` and `gives` are `give`), without those that carry no content.
+
+    Words that English does not know stay as they are, case folded.
+    """
     words = (word.group().casefold().replace("’", "'") for word in _WORD.finditer(unicodedata.normalize("NFKC", text)))
-    return frozenset(_stemmer().stemWord(word.removesuffix("'s")) for word in words if word not in STOP_WORDS)
+    return frozenset(_lemma(word.removesuffix("'s")) for word in words if word not in STOP_WORDS)
 
 
-def _stemmer() -> Any:
-    """One a thread: the stemmer keeps state while it works."""
-    if not hasattr(_LOCAL, "stemmer"):
-        from snowballstemmer import stemmer
+@lru_cache(maxsize=16_384)
+def _lemma(word: str) -> str:
+    from simplemma import lemmatize
 
-        _LOCAL.stemmer = stemmer("english")
-    return _LOCAL.stemmer
+    return lemmatize(word, lang="en").casefold()

@@ -44,14 +44,14 @@ def connect(url: str, name: str, *, username: str = "root", password: str = "", 
 
 
 def _embedded(path: str) -> ArangoClient:
-    from vgraph.embedded.client import open_client
+    from vgraph.embedded import client
 
     if not path:
         raise UserError("VGRAPH_DATABASE__URL: embedded: needs a path, for example embedded:vgraph-data/graph.sqlite")
     file = Path(path).expanduser()
     with translated(f"open {file}"):
         file.parent.mkdir(parents=True, exist_ok=True)
-        return open_client(file)
+        return client.open(file)
 
 
 def _server(url: str, timeout_s: float) -> ArangoClient:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from arango.exceptions import ArangoClientError, ArangoServerError
 from requests.exceptions import RequestException
 
+from vgraph.embedded.errors import ArangoError
 from vgraph.errors import StoreError, Unavailable
 
 _HINTS = {
@@ -25,6 +26,8 @@ def translated(what: str, collection: str = "") -> Iterator[None]:
         yield
     except ArangoServerError as error:
         raise _from_server(what, collection, error) from error
+    except ArangoError as error:
+        raise StoreError(f"{what}: {error.message}", collection=collection, number=error.num) from error
     except (RequestException, ConnectionError, OSError) as error:
         raise Unavailable(f"{what}: the database cannot be reached ({type(error).__name__}: {error})") from error
     except ArangoClientError as error:

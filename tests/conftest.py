@@ -1,0 +1,54 @@
+"""What every room's tests share: a store of their own, on the embedded engine or, with VGRAPH_TEST_ARANGO_URL, on a server."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vgraph.media.encode import Mp4Writer
+from vgraph.store import Store, connect
+
+SERVER = os.environ.get("VGRAPH_TEST_ARANGO_URL")
+PASSWORD = os.environ.get("VGRAPH_TEST_ARANGO_PASSWORD", "")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty graph. On a server each test has a database of its own, dropped afterwards."""
+    if SERVER is None:
+        with Store.open(connect(f"embedded:{tmp_path / 'graph.sqlite'}", "vgraph")) as opened:
+            yield opened
+        return
+    name = f"vgraph_test_{uuid.uuid4().hex[:12]}"
+    with Store.open(connect(SERVER, name, password=PASSWORD)) as opened:
+        yield opened
+    system = connect(SERVER, "_system", password=PASSWORD)
+    system.database.delete_database(name)
+    system.close()
+
+
+MakeVideo = Callable[..., Path]
+
+
+@pytest.fixture
+def make_video(tmp_path: Path) -> MakeVideo:
+    """Writes a small real H.264 video whose pictures change every second."""
+
+    def make(name: str = "clip.mp4", seconds: float = 4.0, fps: int = 5, seed: int = 0, **options: object) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        random = np.random.default_rng(seed)
+        with Mp4Writer(path, 64, 48, fps, **options) as writer:  # type: ignore[arg-type]
+            for number in range(round(seconds * fps)):
+                if number % fps == 0:
+                    colour = random.integers(0, 255, 3, dtype=np.uint8)
+                picture = np.full((48, 64, 3), colour, np.uint8)
+                writer.write(picture)
+        return path
+
+    return make

@@ -1,0 +1,331 @@
+"""From a video file to the graph: what is written, that it is written once, and that an interrupted run ends the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import MakeVideo
+from vgraph.errors import MediaError, ModelError
+from vgraph.ingest import Options, Tools, ingest
+from vgraph.media.assets import Assets
+from vgraph.models.offline import HashEmbedder, ScriptedChat
+from vgraph.store import Store, connect
+from vgraph.types import Caption, IngestReport, Progress, Segment
+
+OPTIONS = Options(window_ms=2_000, frame_width=64, batch_segments=2, entity_types=("person", "object"))
+CAPTIONS = [
+    {
+        "start": 0.5, "end": 2.5, "text": "Ana hands crate 25 to Bob.",
+        "entities": [{"name": "Ana", "type": "person"}, {"name": "Bob", "type": "person"}, {"name": "crate 25", "type": "object"}],
+        "relations": [{"source": "Ana", "relation": "hands over", "target": "crate 25", "start": 1.0, "end": 2.0}],
+    },
+    {"start": 6.0, "end": 7.0, "text": "Bob leaves.", "entities": [{"name": "Bob", "type": "person"}]},
+]  # fmt: skip
+META = {
+    "camera": {"label": "Dock", "place": "loading dock", "tz": "Europe/Berlin", "clock_offset_ms": 500},
+    "start": "2026-03-03T08:00:00Z",
+}
+
+
+def beside(video: Path, captions: list[dict[str, Any]] = CAPTIONS, meta: dict[str, Any] | None = META) -> None:
+    video.with_suffix(".captions.jsonl").write_text("\n".join(map(json.dumps, captions)), encoding="utf-8")
+    if meta:
+        video.with_suffix(".meta.json").write_text(json.dumps(meta), encoding="utf-8")
+
+
+def run(path: Path, store: Store, tmp_path: Path, *, options: Options = OPTIONS, **more: Any) -> IngestReport:
+    tools = more.pop("tools", None) or Tools(HashEmbedder())
+    store.claim_embedding("text", tools.embedder.name, tools.embedder.dimension)
+    return ingest(path, store=store, tools=tools, assets=Assets(tmp_path / "assets"), options=options, **more)
+
+
+def exported(store: Store) -> list[tuple[str, dict[str, Any]]]:
+    return list(store.export())
+
+
+def rows(store: Store, query: str, **binds: Any) -> list[Any]:
+    return store.aql(query, binds).rows
+
+
+def test_a_captioned_video_becomes_a_document_chunks_entities_and_edges(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=8)
+    beside(video)
+    report = run(video, store, tmp_path)
+    assert (report.outcome, report.camera, report.chunks, report.warnings) == (
+        "ingested",
+        "dock",
+        4,
+        ("no sound track",),
+    )
+    counts = {name: count for name, count in store.counts().items() if count}
+    assert counts["chunks"] == 4 and counts["NEXT_CHUNK"] == 3 and counts["PART_OF"] == 4 and counts["RECORDED_BY"] == 1
+    assert counts["entities"] == 3 and counts["LINKS_TO"] == 1 and counts["frames"] == 8
+    document = store.document(report.document)
+    assert document is not None
+    assert (document["state"], document["start_source"], document["models"]["captioner"]) == (
+        "complete",
+        "sidecar",
+        "given",
+    )
+    assert document["start_ms"] == 1_772_524_800_500, (
+        "the sidecar's start, put right by what is known of the camera's clock"
+    )
+
+
+def test_relations_carry_interval_camera_chunk_and_supporting_text(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=8)
+    beside(video)
+    report = run(video, store, tmp_path)
+    (link,) = rows(
+        store, "FOR e IN LINKS_TO RETURN MERGE(e, {source: DOCUMENT(e._from).name, target: DOCUMENT(e._to).name})"
+    )
+    assert (link["source"], link["relation"], link["target"]) == ("Ana", "hands over", "crate 25")
+    assert (link["end_ms"] - link["start_ms"], link["offset_ms"]) == (1_000, 1_000)
+    assert (link["camera"], link["document"]) == ("dock", report.document)
+    assert link["supporting_text"] == "Ana hands crate 25 to Bob." and link["chunk"] == f"{report.document}-0000000000"
+
+
+def test_entities_keep_first_and_last_appearance_across_chunks(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=8)
+    beside(video)
+    run(video, store, tmp_path)
+    (bob,) = rows(store, "FOR e IN entities FILTER e.name == 'Bob' RETURN e")
+    assert bob["last_ms"] - bob["first_ms"] == 6_500
+    assert len(rows(store, "FOR e IN HAS_ENTITY FILTER e._to == @id RETURN e._from", id=bob["_id"])) == 3
+
+
+def test_the_same_command_twice_changes_nothing(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    video = make_video(seconds=8)
+    beside(video)
+    run(video, store, tmp_path)
+    before = rows(store, "FOR c IN chunks RETURN c._rev"), exported(store)
+    assert run(video, store, tmp_path).outcome == "unchanged"
+    assert (rows(store, "FOR c IN chunks RETURN c._rev"), exported(store)) == before
+
+
+def test_files_of_one_name_from_two_cameras_are_two_documents(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    first, second = make_video("a/clip.mp4", seed=1), make_video("b/clip.mp4", seed=1)
+    reports = [run(first, store, tmp_path, camera="A"), run(second, store, tmp_path, camera="B")]
+    assert len({report.document for report in reports}) == 2
+    assert store.counts()["chunks"] == 4
+
+
+def test_a_copy_under_another_name_of_the_same_camera_is_the_same_document(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video()
+    first = run(video, store, tmp_path, camera="A")
+    copy = tmp_path / "copy.mp4"
+    shutil.copy(video, copy)
+    assert run(copy, store, tmp_path, camera="A").document == first.document
+
+
+def test_changed_captions_replace_what_the_old_ones_said(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    video = make_video(seconds=8)
+    beside(video)
+    run(video, store, tmp_path)
+    beside(video, [{"start": 0, "end": 1, "text": "Eve waits.", "entities": [{"name": "Eve", "type": "person"}]}])
+    assert run(video, store, tmp_path).outcome == "ingested"
+    assert rows(store, "FOR e IN entities RETURN e.name") == ["Eve"]
+    assert store.counts()["LINKS_TO"] == 0
+
+
+def test_deleting_leaves_what_other_documents_share_and_no_orphan(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    first, second = make_video("one.mp4", 8, seed=1), make_video("two.mp4", 8, seed=2)
+    beside(first)
+    beside(second, CAPTIONS[1:], {**META, "camera": {"label": "Gate"}})
+    report, other = run(first, store, tmp_path), run(second, store, tmp_path)
+    store.delete_document(report.document)
+    (bob,) = rows(store, "FOR e IN entities RETURN e")
+    assert (bob["name"], bob["cameras"]) == ("Bob", ["gate"])
+    assert bob["last_ms"] - bob["first_ms"] == 1_000
+    for edges in ("HAS_ENTITY", "LINKS_TO", "NEXT_CHUNK", "PART_OF", "RECORDED_BY"):
+        dangling = "FOR e IN @@edges FILTER DOCUMENT(e._from) == null OR DOCUMENT(e._to) == null RETURN e"
+        assert rows(store, dangling, **{"@edges": edges}) == []
+    assert {d["_key"] for d in store.documents()} == {other.document}
+
+
+def test_a_video_without_any_text_is_still_chunks_with_vectors(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    report = run(make_video(), store, tmp_path)
+    assert report.chunks == 2
+    assert all(rows(store, "FOR c IN chunks RETURN LENGTH(c.embedding) > 0"))
+    document = store.document(report.document)
+    assert document is not None and document["start_source"] == "unknown" and document["start_ms"] == 0
+
+
+class FailingCaptioner:
+    name = "failing"
+
+    def caption(self, segment: Segment, frames: object, transcript: str) -> tuple[Caption, ...]:
+        if segment.index == 1:
+            raise ModelError("timed out", stage="caption", model=self.name)
+        return (Caption(segment.offset_ms, segment.end_offset_ms, f"segment {segment.index}", self.name),)
+
+
+def test_a_model_that_fails_on_one_segment_leaves_a_warning_and_the_rest(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    report = run(make_video(), store, tmp_path, tools=Tools(HashEmbedder(), captioner=FailingCaptioner()))
+    assert report.chunks == 2 and any("timed out" in warning for warning in report.warnings)
+    assert rows(store, "FOR c IN chunks SORT c.index RETURN [c.text, LENGTH(c.warnings)]") == [
+        ["segment 0", 0],
+        ["", 1],
+    ]
+
+
+def test_extraction_by_a_model_is_united_with_the_given_entities(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=2)
+    beside(video, CAPTIONS[:1])
+    value = {"entities": [{"name": "forklift", "type": "object", "description": "yellow"}], "relations": []}
+    run(video, store, tmp_path, tools=Tools(HashEmbedder(), chat=ScriptedChat(lambda messages: value)))
+    assert set(rows(store, "FOR e IN entities RETURN e.name")) == {"Ana", "Bob", "crate 25", "forklift"}
+    assert rows(store, "FOR c IN chunks RETURN c.extraction") == ["model:scripted"]
+
+
+def test_overlapping_windows_and_scenes_make_one_chain(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    video = make_video(seconds=8)
+    run(video, store, tmp_path, options=Options(window_ms=3_000, overlap_ms=1_000, batch_segments=2))
+    chunks = rows(store, "FOR c IN chunks SORT c.index RETURN [c.offset_ms, c.end_offset_ms]")
+    assert chunks[:3] == [[0, 3_000], [2_000, 5_000], [4_000, 7_000]]
+    assert store.counts()["NEXT_CHUNK"] == len(chunks) - 1
+    assert run(video, store, tmp_path, options=Options(segmenter="scene", scene_min_ms=500)).outcome == "ingested"
+    scenes = rows(store, "FOR c IN chunks SORT c.index RETURN c.boundary")
+    assert set(scenes) == {"scene"} and store.counts()["NEXT_CHUNK"] == len(scenes) - 1
+
+
+def test_progress_is_told_and_an_interrupt_leaves_what_was_finished(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=8)
+    beside(video)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.stage == "chunks" and store.counts()["chunks"]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(video, store, tmp_path, report=interrupt)
+    assert store.counts()["chunks"] == 2
+    assert run(video, store, tmp_path).outcome == "resumed"
+    assert store.counts()["chunks"] == 4
+
+
+def test_what_cannot_be_read_leaves_the_graph_as_it_was(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    run(make_video(), store, tmp_path)
+    before = exported(store)
+    broken = tmp_path / "broken 💥.mp4"
+    broken.write_bytes(b"not a video at all")
+    with pytest.raises(MediaError, match="broken"):
+        run(broken, store, tmp_path)
+    assert exported(store) == before
+
+
+@pytest.mark.parametrize("name", ["with space.mp4", 'quo\'te "s".mp4', "emoji 🎥.mp4", "ملف فيديو.mp4", "100%: a.mp4"])
+def test_any_file_name_is_ingested_and_kept_as_it_is(
+    name: str, store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(name, 2)
+    report = run(video, store, tmp_path)
+    document = store.document(report.document)
+    assert document is not None and document["uri"] == str(video)
+    assert store.camera(report.camera)["label"] == video.stem  # type: ignore[index]
+
+
+# --- killed ------------------------------------------------------------------------------------------------------------
+
+CHILD = """
+    import sys
+    from pathlib import Path
+    from vgraph.ingest import Options, Tools, ingest
+    from vgraph.media.assets import Assets
+    from vgraph.models.offline import HashEmbedder
+    from vgraph.store import Store, connect
+
+    folder = Path(sys.argv[1])
+    tools = Tools(HashEmbedder())
+    with Store.open(connect(f"embedded:{folder / 'graph.sqlite'}", "vgraph")) as store:
+        store.claim_embedding("text", tools.embedder.name, tools.embedder.dimension)
+        print("begin", flush=True)
+        options = Options(window_ms=500, frame_width=64, batch_segments=1)
+        ingest(Path(sys.argv[2]), store=store, tools=tools, assets=Assets(folder / "assets"), options=options)
+    print("done", flush=True)
+"""
+
+
+def start(folder: Path, video: Path) -> subprocess.Popen[str]:
+    """An ingest in a process of its own, about to open the video."""
+    folder.mkdir(exist_ok=True)
+    command = [sys.executable, "-c", textwrap.dedent(CHILD), str(folder), str(video)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "begin\n"
+    return process
+
+
+def finish(process: subprocess.Popen[str]) -> bool:
+    """Whether the ingest came to its end."""
+    output, _ = process.communicate()
+    return "done" in output
+
+
+def killed_after(folder: Path, video: Path, seconds: float) -> bool:
+    """Whether the ingest was still at work when it was killed."""
+    process = start(folder, video)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    return not finish(process)
+
+
+def graph_of(folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    with Store.open(connect(f"embedded:{folder / 'graph.sqlite'}", "vgraph")) as store:
+        return exported(store)
+
+
+@pytest.fixture
+def undisturbed(make_video: MakeVideo, tmp_path: Path) -> tuple[Path, list[Any], float]:
+    video = make_video(seconds=12)
+    beside(video)
+    process = start(tmp_path / "calm", video)
+    begun = time.perf_counter()
+    assert finish(process)
+    return video, graph_of(tmp_path / "calm"), time.perf_counter() - begun
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_killed_at_twenty_moments_and_resumed_the_export_equals_an_undisturbed_runs(
+    undisturbed: tuple[Path, list[Any], float], tmp_path: Path
+) -> None:
+    video, calm, length = undisturbed
+    killed, moments = 0, random.Random(20)
+    for number in range(20):
+        folder = tmp_path / f"killed{number}"
+        killed += killed_after(folder, video, moments.uniform(0, 0.9) * length)
+        assert finish(start(folder, video))
+        assert graph_of(folder) == calm
+    assert killed >= 10, "most kills must fall into the ingest for the test to mean anything"
