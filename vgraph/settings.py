@@ -50,7 +50,12 @@ class MediaSettings(Section):
 
 
 class ModelSettings(Section):
-    """Which model does what: `auto`, `none`, or `provider:model` (see `vgraph doctor`)."""
+    """Which model does what: `auto`, `none`, or `provider[:model]`, where model is a hub id, a path or an endpoint's own name.
+
+    caption: openai. transcribe: openai, faster-whisper. embed: openai, sentence-transformers, wordllama. image_embed: transformers,
+    sentence-transformers. detect: transformers, onnx, motion. read: rapidocr. chat: openai. `auto` takes the first that is configured,
+    or installed with its weights on this disk; it downloads nothing (see `vgraph doctor`).
+    """
 
     caption: str = "auto"
     transcribe: str = "auto"

@@ -16,6 +16,9 @@ from vgraph.models.onnx import OnnxDetector
 from vgraph.models.openai import OpenAIChat, OpenAIEmbedder, OpenAITranscriber
 from vgraph.models.wordllama import WordLlamaEmbedder
 from vgraph.settings import ModelSettings
+from vgraph.types import Segment
+
+from .test_openai import said
 
 ENDPOINT = {
     "openai_base_url": "http://127.0.0.1:9/v1",
@@ -141,6 +144,17 @@ def test_a_named_provider_takes_its_model_from_the_spec_or_the_settings(bare):
     assert models.chat is not None
     assert models.caption is not None
     assert (models.chat.name, models.caption.name) == ("openai:other", "openai:v")
+
+
+def test_a_captioner_gets_the_types_and_the_number_of_frames(bare, server):
+    server.script = [said('{"text": "A van.", "entities": [], "relations": []}')]
+    wanted = Wanted(openai_base_url=server.url, caption="openai:v")
+    captioner = choose(wanted, entity_types=("forklift",), caption_frames=2).caption
+    assert captioner is not None
+    captioner.caption(Segment(0, 0, 9000, "window"), [(n * 1000, b"jpeg") for n in range(9)], "")
+    text, *pictures = server.requests[0].json["messages"][0]["content"]
+    assert "forklift" in text["text"]
+    assert len(pictures) == 2
 
 
 def test_a_model_file_is_named_by_its_path(full, tmp_path):

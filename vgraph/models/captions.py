@@ -41,7 +41,7 @@ class VisionCaptioner:
         self,
         chat: ChatModel,
         *,
-        entity_types: Sequence[str] = ("person", "vehicle", "object", "location"),
+        entity_types: Sequence[str] = ("person", "vehicle", "object", "location", "organisation", "event", "animal"),
         max_frames: int = 8,
         max_tokens: int = 1024,
     ) -> None:

@@ -28,6 +28,7 @@ from vgraph.models.transformers import TransformersDetector, TransformersImages
 from vgraph.models.wordllama import WordLlamaEmbedder
 from vgraph.types import Usage
 
+ENTITY_TYPES: Final = ("person", "vehicle", "object", "location", "organisation", "event", "animal")
 NEEDS: Final = ("caption", "transcribe", "embed", "image_embed", "detect", "read", "chat")
 
 
@@ -87,18 +88,13 @@ class Models:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What an adapter is made from: the model as its library takes it, and the name it goes by."""
+class Site:
+    """What all adapters of one choice share."""
 
-    model: str
-    name: str
     wanted: Wanted
     endpoint: Endpoint | None
-    on_disk: bool
-
-    @property
-    def loading(self) -> dict[str, Any]:
-        return {"name": self.name or None, "device": self.wanted.device, "threads": self.wanted.threads}
+    entity_types: tuple[str, ...]
+    caption_frames: int
 
     @property
     def server(self) -> Endpoint:
@@ -108,6 +104,21 @@ class Order:
                 "or VGRAPH_MODELS__OPENAI_API_KEY (OpenAI's own)"
             )
         return self.endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one adapter is made from: the model as its library takes it, and the name it goes by."""
+
+    model: str
+    name: str
+    site: Site
+    on_disk: bool
+
+    @property
+    def loading(self) -> dict[str, Any]:
+        wanted = self.site.wanted
+        return {"name": self.name or None, "device": wanted.device, "threads": wanted.threads}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +136,16 @@ class Provider:
 
 
 def _openai(make: Callable[[Endpoint, str], Any], setting: str) -> Provider:
-    return Provider(lambda order: make(order.server, order.model), ("openai",), setting=setting)
+    return Provider(lambda order: make(order.site.server, order.model), ("openai",), setting=setting)
 
 
-def _vision(endpoint: Endpoint, model: str) -> VisionCaptioner:
-    return VisionCaptioner(OpenAIChat(endpoint, model, stage="caption"))
+def _vision(order: Order) -> VisionCaptioner:
+    chat = OpenAIChat(order.site.server, order.model, stage="caption")
+    return VisionCaptioner(chat, entity_types=order.site.entity_types, max_frames=order.site.caption_frames)
 
 
 PROVIDERS: Final[Mapping[str, Mapping[str, Provider]]] = {
-    "caption": {"openai": _openai(_vision, "openai_vision_model")},
+    "caption": {"openai": Provider(_vision, ("openai",), setting="openai_vision_model")},
     "transcribe": {
         "openai": _openai(OpenAITranscriber, "openai_transcribe_model"),
         "faster-whisper": Provider(
@@ -181,7 +193,7 @@ PROVIDERS: Final[Mapping[str, Mapping[str, Provider]]] = {
     },
     "read": {
         "rapidocr": Provider(
-            lambda order: RapidReader(threads=order.wanted.threads), ("rapidocr", "onnxruntime"), takes_model=False
+            lambda order: RapidReader(threads=order.site.wanted.threads), ("rapidocr", "onnxruntime"), takes_model=False
         ),
     },
     "chat": {"openai": _openai(OpenAIChat, "openai_chat_model")},
@@ -189,28 +201,31 @@ PROVIDERS: Final[Mapping[str, Mapping[str, Provider]]] = {
 """For each need its providers, the ones `auto` prefers first."""
 
 
-def choose(wanted: Wanted) -> Models:
-    """Adapters for every need; each is made, none is loaded. See the module for specs and errors."""
-    endpoint = _endpoint(wanted)
-    chosen = [_chosen(need, wanted, endpoint) for need in NEEDS]
+def choose(wanted: Wanted, *, entity_types: Sequence[str] = ENTITY_TYPES, caption_frames: int = 8) -> Models:
+    """Adapters for every need; each is made, none is loaded. See the module for specs and errors.
+
+    `entity_types` are those captions may use, `caption_frames` the most a captioner is shown of a segment.
+    """
+    site = Site(wanted, _endpoint(wanted), tuple(entity_types), caption_frames)
+    chosen = [_chosen(need, site) for need in NEEDS]
     made = dict(zip(NEEDS, (adapter for _, adapter in chosen), strict=True))
-    return Models(**made, picked=tuple(pick for pick, _ in chosen), endpoint=endpoint)
+    return Models(**made, picked=tuple(pick for pick, _ in chosen), endpoint=site.endpoint)
 
 
 def picked(need: str, wanted: Wanted) -> Pick:
     """What `choose` would pick for one need, with the same errors."""
-    return _chosen(need, wanted, _endpoint(wanted))[0]
+    return _chosen(need, Site(wanted, _endpoint(wanted), ENTITY_TYPES, 8))[0]
 
 
-def _chosen(need: str, wanted: Wanted, endpoint: Endpoint | None) -> tuple[Pick, Any]:
-    spec = getattr(wanted, need).strip()
+def _chosen(need: str, site: Site) -> tuple[Pick, Any]:
+    spec = getattr(site.wanted, need).strip()
     match spec:
         case "none":
             return Pick(need, "none", "switched off"), None
         case "auto":
-            return _automatic(need, wanted, endpoint)
+            return _automatic(need, site)
         case _:
-            return _named(need, spec, wanted, endpoint)
+            return _named(need, spec, site)
 
 
 def _endpoint(wanted: Wanted) -> Endpoint | None:
@@ -224,43 +239,43 @@ def _endpoint(wanted: Wanted) -> Endpoint | None:
     )
 
 
-def _automatic(need: str, wanted: Wanted, endpoint: Endpoint | None) -> tuple[Pick, Any]:
+def _automatic(need: str, site: Site) -> tuple[Pick, Any]:
     """The first provider that is ready; what the better ones lack is told with it."""
     lacking: list[str] = []
     for name, provider in PROVIDERS[need].items():
         if not provider.automatic:
             continue
-        lack = _lack(name, provider, wanted, endpoint)
+        lack = _lack(name, provider, site)
         if lack is None:
-            order = _ready(provider, wanted, endpoint)
+            order = _ready(provider, site)
             spec = f"{name}:{order.name}" if order.name else name
             return Pick(need, spec, "; ".join(["the best that is ready here", *lacking])), provider.make(order)
         lacking.append(lack)
     return Pick(need, "none", "; ".join(["nothing is ready", *lacking])), None
 
 
-def _lack(name: str, provider: Provider, wanted: Wanted, endpoint: Endpoint | None) -> str | None:
+def _lack(name: str, provider: Provider, site: Site) -> str | None:
     """What keeps `auto` from a provider, with the way to change it; None when nothing does."""
     missing = _missing(provider)
     if missing:
         return f"{name} is not installed ({command(missing[0])})"
     if provider.setting:
-        unset = endpoint is None or not getattr(wanted, provider.setting)
+        unset = site.endpoint is None or not getattr(site.wanted, provider.setting)
         return f"no endpoint with VGRAPH_MODELS__{provider.setting.upper()} is set" if unset else None
     if provider.weights and cached(provider.hub or provider.default, provider.weights) is None:
         return f"{name} has no weights on this disk (name them: {name}:{provider.default})"
     return None
 
 
-def _ready(provider: Provider, wanted: Wanted, endpoint: Endpoint | None) -> Order:
+def _ready(provider: Provider, site: Site) -> Order:
     if provider.setting:
-        model = getattr(wanted, provider.setting)
-        return Order(model, model, wanted, endpoint, on_disk=False)
+        model = getattr(site.wanted, provider.setting)
+        return Order(model, model, site, on_disk=False)
     folder = cached(provider.hub or provider.default, provider.weights) if provider.weights else None
-    return Order(folder or provider.default, provider.default, wanted, endpoint, on_disk=folder is not None)
+    return Order(folder or provider.default, provider.default, site, on_disk=folder is not None)
 
 
-def _named(need: str, spec: str, wanted: Wanted, endpoint: Endpoint | None) -> tuple[Pick, Any]:
+def _named(need: str, spec: str, site: Site) -> tuple[Pick, Any]:
     name, _, model = spec.partition(":")
     provider = _provider(need, name)
     missing = _missing(provider)
@@ -271,24 +286,24 @@ def _named(need: str, spec: str, wanted: Wanted, endpoint: Endpoint | None) -> t
     if model and not provider.takes_model:
         raise UserError(f"{need}: {name} takes no model; write just {name}")
     if provider.setting:
-        model = model or getattr(wanted, provider.setting) or ""
+        model = model or getattr(site.wanted, provider.setting) or ""
     else:
         model = model or provider.default
     if provider.takes_model and not model:
         place = f" or set VGRAPH_MODELS__{provider.setting.upper()}" if provider.setting else ""
         raise UserError(f"{need}: {name} needs a model; write {name}:MODEL{place}")
-    order = _local_order(provider, model, wanted, endpoint)
+    order = _local_order(provider, model, site)
     full = f"{name}:{model}" if model else name
     return Pick(need, full, _named_reason(provider, order)), provider.make(order)
 
 
-def _local_order(provider: Provider, model: str, wanted: Wanted, endpoint: Endpoint | None) -> Order:
+def _local_order(provider: Provider, model: str, site: Site) -> Order:
     """Weights that are on this disk are loaded from their folder, so that no hub is asked whether they are new."""
     hub = provider.hub if provider.hub and model == provider.default else model
     asked = bool(provider.weights) and not is_path(model)
     folder = cached(hub, provider.weights) if asked and "/" in hub else None
     on_disk = folder is not None or is_path(model)
-    return Order(folder or model, "" if is_path(model) else model, wanted, endpoint, on_disk=on_disk)
+    return Order(folder or model, "" if is_path(model) else model, site, on_disk=on_disk)
 
 
 def _named_reason(provider: Provider, order: Order) -> str:

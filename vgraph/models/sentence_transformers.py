@@ -30,6 +30,7 @@ class _Loaded:
         package = require("sentence_transformers", stage="embed", model=self.name)
         with translated("load", self.name):
             require("torch").set_num_threads(self._threads)
+            require("transformers").utils.logging.disable_progress_bar()
             return package.SentenceTransformer(self._source, device=self._device)
 
     def _encoded(self, encode: Any, inputs: Sequence[Any]) -> NDArray[np.float32]:
