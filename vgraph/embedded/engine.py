@@ -374,7 +374,8 @@ class Transaction:
         self._on_abort.append(hook)
 
     def savepoint(self) -> str:
-        """Mark a point to go back to."""
+        """Mark a point to go back to, for the writes that follow."""
+        self.start_writing()  # a lazy transaction may begin anew for it
         name = f"s{len(self._savepoints)}"
         self.sql(f"SAVEPOINT {name}")
         self._savepoints.append((name, dict(self._counts)))

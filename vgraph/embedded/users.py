@@ -56,7 +56,7 @@ def create(txn: Transaction, body: dict[str, Any]) -> dict[str, Any]:
         raise ArangoError(1700)
     if txn.sql("SELECT 1 FROM users WHERE name = ?", (name,)).fetchone():
         raise ArangoError(1702)
-    _insert(txn, name, body.get("passwd") or "", bool(body.get("active", True)), body.get("extra") or {}, {})
+    _insert(txn, name, body.get("passwd") or "", body.get("active") is not False, body.get("extra") or {}, {})
     return get(txn, name)
 
 
@@ -70,8 +70,10 @@ def change(txn: Transaction, name: str, body: dict[str, Any], *, replace: bool) 
     present = get(txn, name)
     if "passwd" in body or replace:
         txn.sql("UPDATE users SET password = ? WHERE name = ?", (_hashed(body.get("passwd") or ""), name))
-    active = body.get("active", True if replace else present["active"])
-    extra = body.get("extra") if replace else body.get("extra", present["extra"])
+    active = body.get("active")
+    if active is None:
+        active = replace or present["active"]
+    extra = body.get("extra") if replace else {**present["extra"], **(body.get("extra") or {})}
     txn.sql("UPDATE users SET active = ?, extra = ? WHERE name = ?", (bool(active), orjson.dumps(extra or {}), name))
     return get(txn, name)
 

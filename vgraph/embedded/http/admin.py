@@ -80,6 +80,12 @@ def status(context: Context) -> Answer:
     )
 
 
+@routes.on("GET", "/_admin/database/target-version")
+def target_version(context: Context) -> Answer:
+    major, minor, patch = (int(part) for part in VERSION.split("."))
+    return done(200, version=f"{major:d}{minor:02d}{patch:02d}")
+
+
 @routes.on("GET", "/_admin/time")
 def now(context: Context) -> Answer:
     return done(200, time=time.time())

@@ -85,9 +85,12 @@ class App:
             mode = request.headers.get("x-arango-async")
             if mode is not None and mode != "false":
                 return self.jobs.start(context, keep=mode == "store")
-            return self.answer(context)
+            answer = self.answer(context)
         except ArangoError as error:
-            return failure(error)
+            answer = failure(error)
+        if request.method == "HEAD":
+            answer.body = b""
+        return answer
 
     def answer(self, context: Context) -> Answer:
         """Answer in this thread."""

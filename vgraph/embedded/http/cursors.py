@@ -21,7 +21,17 @@ routes = Routes()
 BATCH: Final = 1000
 TTL: Final = 30.0  # seconds a cursor lives after it was last asked
 _TOP_LEVEL: Final = ("memoryLimit", "cache", "fullCount")
-_NEVER: Final = float("inf")
+_PHASES: Final = (  # of a profile; only execution is timed apart, plans mostly come from the cache
+    "initializing",
+    "parsing",
+    "optimizing ast",
+    "loading collections",
+    "instantiating plan",
+    "optimizing plan",
+    "instantiating executors",
+    "executing",
+    "finalizing",
+)
 
 
 # -- cursors that wait to be asked ----------------------------------------------------------------------------------
@@ -206,7 +216,7 @@ def _batch_answer(context: Context, cursor: Cursor, status: int) -> Answer:
     with _inside(context, cursor):
         rows, more = cursor.next_batch()
     fields: dict[str, Any] = {"result": rows, "hasMore": more}
-    if more or cursor.retry:
+    if more:
         fields["id"] = cursor.id
     if cursor.count is not None:
         fields["count"] = cursor.count
@@ -300,7 +310,7 @@ def _extra(context: Context, result: aql.Result, body: dict[str, Any], options: 
     extra: dict[str, Any] = {"warnings": result.warnings, "stats": result.stats}
     level = options.get("profile")
     if level:
-        extra["profile"] = {"executing": extra["stats"].get("executionTime", 0.0)}
+        extra["profile"] = {**dict.fromkeys(_PHASES, 0.0), "executing": extra["stats"].get("executionTime", 0.0)}
     if isinstance(level, int) and level >= 2:
         text, binds, _ = query_of(body)
         extra["plan"] = aql.explain(context.app.engine, context.database, text, binds, options)["plan"]

@@ -107,6 +107,8 @@ def status(context: Context, name: str) -> Answer:
     if name in ("pending", "done"):
         count = int(context.request.query.get("count") or 100)
         return json_answer(jobs.listed(finished=name == "done", count=count))
+    if not name.isdigit():
+        raise ArangoError(400)
     return empty(204 if jobs.get(name).answer is None else 200)
 
 

@@ -26,8 +26,8 @@ _PROPERTIES: Final[dict[str, Any]] = {
     "trackSlowQueries": True,
     "trackBindVars": True,
     "maxSlowQueries": 64,
-    "slowQueryThreshold": 10.0,
-    "slowStreamingQueryThreshold": 10.0,
+    "slowQueryThreshold": 10,
+    "slowStreamingQueryThreshold": 10,
     "maxQueryStringLength": 4096,
 }
 _RESULTS_CACHE: Final[dict[str, Any]] = {
@@ -197,7 +197,10 @@ def change_properties(context: Context) -> Answer:
 def _change(held: dict[str, Any], wanted: dict[str, Any]) -> None:
     for name, value in wanted.items():
         if name in held:
-            held[name] = type(held[name])(value)
+            kinds = (bool,) if isinstance(held[name], bool) else (int, float) if isinstance(held[name], int) else (str,)
+            if not isinstance(value, kinds):
+                raise ArangoError(10, f"invalid value for '{name}'")
+            held[name] = value
 
 
 # The engine keeps no results of queries: the settings are kept, and there is never an entry.

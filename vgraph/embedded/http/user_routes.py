@@ -87,7 +87,7 @@ def database_level(context: Context, user: str, database: str) -> Answer:
 @routes.on("GET", "/_api/user/{user}/database/{database}/{collection}")
 def collection_level(context: Context, user: str, database: str, collection: str) -> Answer:
     with context.app.engine.reading() as txn:
-        _need(txn, database, collection)
+        _need(txn, database)
         return done(200, result=users.collection_level(users.grants(txn, user), database, collection))
 
 
