@@ -26,6 +26,9 @@ _P1, _P2, _P3, _P4, _P5 = (
     0x27D4EB2F165667C5,
 )
 HASH_SEED: Final = 0xDEADBEEF
+_ARRAY: Final = 0xBA5BEDF00D
+_OBJECT: Final = 0xF00BA44BA5
+_CONSTANTS: Final[dict[bool | None, bytes]] = {None: b"\x18", False: b"\x19", True: b"\x1a"}
 
 
 def _crc_table() -> tuple[int, ...]:
@@ -120,22 +123,27 @@ def _xxh64_tail(rest: bytes, found: int) -> int:
     return found ^ found >> 32
 
 
-def value_hash(value: Value) -> int:
-    """A 64-bit hash by value: equal values have equal hashes whatever the order of attributes or the number's type.
+def value_hash(value: Value, seed: int = HASH_SEED) -> int:
+    """The server's 64-bit hash of a value: XXH64 of its VelocyPack bytes, numbers as doubles.
 
-    For strings it is the server's (XXH64 over the value's VelocyPack bytes).
+    Attributes hash alike in any order, the elements of an array do not.
     """
     if type(value) is str:
-        return xxh64(string_bytes(value), HASH_SEED)
+        return xxh64(string_bytes(value), seed)
     if type(value) is list:
-        parts = b"".join(value_hash(item).to_bytes(8, "little") for item in value)
-        return xxh64(b"\x06" + parts, HASH_SEED)
+        found = xxh64(struct.pack("<Q", len(value) ^ _ARRAY), seed)
+        for item in value:
+            found ^= value_hash(item, found)
+        return found
     if type(value) is dict:
-        pairs = (value_hash(name).to_bytes(8, "little") + value_hash(value[name]).to_bytes(8, "little") for name in sorted(value))
-        return xxh64(b"\x0b" + b"".join(pairs), HASH_SEED)
+        start = found = xxh64(struct.pack("<Q", len(value) ^ _OBJECT), seed)
+        for name, item in value.items():
+            key = value_hash(name, start)
+            found ^= key ^ value_hash(item, key)
+        return found
     if value is None or type(value) is bool:
-        return xxh64(b"\x18" if value is None else (b"\x1a" if value else b"\x19"), HASH_SEED)
-    return xxh64(struct.pack("<d", float(value)), HASH_SEED)
+        return xxh64(_CONSTANTS[value], seed)
+    return xxh64(struct.pack("<d", float(value)), seed)
 
 
 def string_bytes(text: str) -> bytes:

@@ -13,6 +13,10 @@ from typing import Final
 from ...errors import unsupported
 
 _ICU_ONLY: Final = re.compile(r"(?<!\\)(?:\\\\)*(?:\\[pPXNhHRQEGzZ]|\[[^\]\\]*(?:\[|&&|--))")
+_LINE_END: Final = r"\n\x0b\x0c\r\x85\u2028\u2029"
+# What ICU and Python read differently outside of character sets: every line end stops a dot, and $ stands before one.
+_TRANSLATED: Final = {".": f"[^{_LINE_END}]", "$": rf"(?=(?:\r\n|[{_LINE_END}])?\Z)"}
+_PART: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _REFERENCE: Final = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}", re.DOTALL)
 
 
@@ -42,7 +46,9 @@ def regex(pattern: str, ignore_case: bool) -> re.Pattern[str] | None:
     if _ICU_ONLY.search(pattern):
         raise unsupported(f"regular expression '{pattern}'")
     try:
-        return re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+        re.compile(pattern)
+        translated = _PART.sub(lambda part: _TRANSLATED.get(part.group(), part.group()), pattern)
+        return re.compile(translated, re.IGNORECASE if ignore_case else 0)
     except (re.error, OverflowError, RecursionError):
         return None
 

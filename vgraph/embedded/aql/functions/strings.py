@@ -53,14 +53,14 @@ def upper(rt: Runtime, value: Value) -> str:
 
 
 @TABLE.add("SUBSTRING", args=(2, 3))
-def substring(rt: Runtime, value: Value, offset: Value, length: Value = None) -> str:
+def substring(rt: Runtime, value: Value, offset: Value, *length: Value) -> str:
     text = to_string(value)
     start = to_integer(offset)
     if start < 0:
         start = max(len(text) + start, 0)
-    if length is None:
+    if not length:
         return text[start:]
-    count = to_integer(length)
+    count = to_integer(length[0])
     return text[start : start + count] if count > 0 else ""
 
 
@@ -118,7 +118,8 @@ def rtrim(rt: Runtime, value: Value, chars: Value = None) -> str:
 
 @TABLE.add("CONTAINS", args=(2, 3))
 def contains(rt: Runtime, text: Value, search: Value, return_index: Value = False) -> bool | int:
-    found = to_string(text).find(to_string(search))
+    needle = to_string(search)
+    found = to_string(text).find(needle) if needle else -1  # an empty text is nowhere
     return found if truthy(return_index) else found >= 0
 
 
@@ -127,7 +128,7 @@ def find_first(rt: Runtime, text: Value, search: Value, start: Value = None, end
     whole, needle = to_string(text), to_string(search)
     first = to_integer(start) if start is not None else 0
     last = to_integer(end) if end is not None else len(whole) - 1
-    if first < 0 or last < 0 or first > len(whole):
+    if first < 0 or (end is not None and last < 0) or first > len(whole):
         return -1
     return whole.find(needle, first, min(last + 1, len(whole)))
 
@@ -137,7 +138,7 @@ def find_last(rt: Runtime, text: Value, search: Value, start: Value = None, end:
     whole, needle = to_string(text), to_string(search)
     first = to_integer(start) if start is not None else 0
     last = to_integer(end) if end is not None else len(whole) - 1
-    if first < 0 or last < -1 or (end is not None and last < 0):
+    if first < 0 or (end is not None and last < 0):
         return -1
     return whole.rfind(needle, first, min(last + 1, len(whole)))
 
@@ -206,7 +207,7 @@ def split(rt: Runtime, value: Value, separator: Value = None, limit: Value = Non
     if separator is None:
         return [text]
     separators = [to_string(item) for item in separator] if type(separator) is list else [to_string(separator)]
-    if text == "":
+    if text == "" and "" not in separators:
         return [""]
     if "" in separators:
         parts = [char for char in text if char not in separators]
