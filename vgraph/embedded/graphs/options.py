@@ -53,6 +53,7 @@ def traversal_options(min_depth: int, max_depth: int, options: Mapping[str, Any]
     unknown order), 1948 for a negative defaultWeight. Unknown options and values of the wrong kind warn and are
     ignored.
     """
+    _check_depths(min_depth, max_depth)
     chosen = _read("TRAVERSAL", options, _TRAVERSAL, warnings)
     if chosen.pop("bfs", None) is not None:
         chosen["order"] = "bfs" if options["bfs"] else "dfs"
@@ -68,7 +69,13 @@ def traversal_options(min_depth: int, max_depth: int, options: Mapping[str, Any]
 
 def path_options(min_depth: int, max_depth: int, options: Mapping[str, Any], warnings: Any) -> PathSpec:
     """The spec for SHORTEST_PATH, K_SHORTEST_PATHS, ALL_SHORTEST_PATHS and K_PATHS; errors as for traversals."""
+    _check_depths(min_depth, max_depth)
     return PathSpec(min_depth, max_depth, **_read("SHORTEST_PATH", options, _PATH, warnings))
+
+
+def _check_depths(low: int, high: int) -> None:
+    if not 0 <= low <= high:
+        raise ArangoError(1501, "invalid traversal depth")
 
 
 def _read(statement: str, options: Mapping[str, Any], known: Mapping[str, _Setter], warnings: Any) -> dict[str, Any]:
