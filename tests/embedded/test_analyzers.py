@@ -1,5 +1,7 @@
 """Analyzers: what becomes of a text, and which definitions are refused."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +42,7 @@ class TestWords:
     def test_lie_in_order_and_segments_cover_the_text(self, text):
         found = list(spans(text))
         assert all(a < b for a, b in found)
-        assert all(first[1] <= second[0] for first, second in zip(found, found[1:]))
+        assert all(first[1] <= second[0] for first, second in pairwise(found))
         assert "".join(text[a:b] for a, b, _ in segments(text)) == text
 
     @given(st.text(alphabet="ab1_.,:;' \n-", max_size=40))

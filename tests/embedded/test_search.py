@@ -2,6 +2,7 @@
 
 import math
 import re
+import threading
 from collections import Counter
 
 import numpy as np
@@ -15,6 +16,7 @@ from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.search import postings
 from vgraph.embedded.search.analyzers import BUILTIN
 from vgraph.embedded.search.arrays import Growing, RowMap, member, narrow, pack, ranges, unpack
+from vgraph.embedded.search.scoring import Scored, top_terms
 
 LINK = {
     "includeAllFields": True,
@@ -437,6 +439,75 @@ class TestPostings:
         with database.engine.writing() as txn:
             view_store.create_view(txn, "w", "arangosearch", {"links": {"c": LINK}})
         assert database.query("FOR d IN w SEARCH d.n >= 15 SORT d.n RETURN d.n") == [15, 16, 17, 18, 19]
+
+
+class TestTopTerms:
+    """Pruning changes nothing: the same documents, scores and order as adding everything up."""
+
+    @settings(deadline=None, max_examples=60)
+    @given(
+        seed=st.integers(0, 10_000),
+        shares=st.lists(st.sampled_from([0.002, 0.02, 0.3, 0.9]), min_size=1, max_size=5),
+        k=st.sampled_from([1, 5, 20, 500]),
+        masked=st.booleans(),
+        extra=st.booleans(),
+    )
+    def test_equals_the_plain_sum(self, seed, shares, k, masked, extra):
+        rng = np.random.default_rng(seed)
+        size = 3000
+        terms = []
+        for share in shares:
+            ords = np.flatnonzero(rng.random(size) < share)
+            impacts = rng.choice(np.array([0.1, 0.4, 0.5, 0.9], np.float32), len(ords))
+            weight = float(np.float32(-math.log(share) + 0.1))
+            terms.append(Scored(ords, impacts, weight, weight * float(impacts.max(initial=0))))
+        mask = rng.random(size) < 0.4 if masked else None
+        more = None
+        if masked and extra:
+            more = np.where(mask, rng.choice(np.array([0, 0.5, 2], np.float32), size), 0).astype(np.float32)
+        total = np.zeros(size, np.float32)
+        found = np.zeros(size, bool)
+        for term in terms:
+            total[term.ords] += term.impacts * np.float32(term.weight)
+            found[term.ords] = True
+        if mask is not None:
+            found &= mask
+        if more is not None:
+            total += more
+        every = np.flatnonzero(found)
+        expected = every[np.argsort(-total[every], kind="stable")][:k]
+        ords, scores = top_terms(terms, k, size, mask, more)
+        assert scores.tolist() == total[expected].tolist()
+        assert ords.tolist() == expected.tolist()
+
+
+class TestThreads:
+    def test_search_while_others_write(self, database):
+        failures = []
+        done = threading.Event()
+
+        def read():
+            try:
+                while not done.is_set():
+                    found = database.query(
+                        "FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') SORT BM25(d) DESC LIMIT 5 RETURN d.body"
+                    )
+                    assert all("red" in body for body in found)
+            except BaseException as error:  # noqa: BLE001
+                failures.append(error)
+
+        readers = [threading.Thread(target=read) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        for number in range(150):
+            database.insert({"_key": str(number), "body": "red car" if number % 3 else "blue car"})
+            if number % 5 == 4:
+                database.remove(str(number - 2))
+        done.set()
+        for reader in readers:
+            reader.join()
+        assert failures == []
+        assert len(database.keys("ANALYZER(d.body == 'car', 'text_en')")) == 120
 
 
 class TestOffsets:

@@ -61,6 +61,7 @@ class VectorIndex(Index):
         self.dimension: int = spec["params"]["dimension"]
         self.table = f"vx{index_id}"
         self.memory = VectorMemory(self.table, self.metric, self.dimension)
+        self._last: tuple[dict[str, Any] | None, Floats | None] = (None, None)
         self._writing: WeakKeyDictionary[Transaction, _Writing] = WeakKeyDictionary()
 
     @classmethod
@@ -129,10 +130,16 @@ class VectorIndex(Index):
         self._vector(doc)
 
     def _vector(self, document: dict[str, Any]) -> Floats | None:
-        return document_vector(document, self.path, self.dimension, sparse=self.sparse)
+        """A document's vector. The last one read is kept, as a document is checked and then inserted."""
+        document_read, vector = self._last
+        if document_read is not document:
+            vector = document_vector(document, self.path, self.dimension, sparse=self.sparse)
+            self._last = document, vector
+        return vector
 
     def insert(self, txn: Transaction, rowid: int, doc: dict[str, Any]) -> None:
         vector = self._vector(doc)
+        self._last = (None, None)  # the caller may change the document from here on
         if vector is not None:
             self._put(txn, rowid, vector)
 
@@ -140,7 +147,9 @@ class VectorIndex(Index):
         self._put(txn, rowid, None)
 
     def update(self, txn: Transaction, rowid: int, old: dict[str, Any], new: dict[str, Any]) -> None:
-        self._put(txn, rowid, self._vector(new))
+        vector = self._vector(new)
+        self._last = (None, None)
+        self._put(txn, rowid, vector)
 
     def _begin(self, txn: Transaction) -> _Writing:
         writing = self._writing.get(txn)
