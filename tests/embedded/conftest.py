@@ -19,7 +19,12 @@ class Database:
         self.engine = Engine.open(path)
 
     def collection(
-        self, name: str, documents: Sequence[Mapping[str, Any]] = (), *, edges: bool = False, indexes: Sequence[Any] = ()
+        self,
+        name: str,
+        documents: Sequence[Mapping[str, Any]] = (),
+        *,
+        edges: bool = False,
+        indexes: Sequence[Any] = (),
     ) -> None:
         with self.engine.writing() as txn:
             ddl.create_collection(txn, name, 3 if edges else 2)

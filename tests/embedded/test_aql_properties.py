@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import random
+from collections.abc import Callable
 from functools import cmp_to_key
 from typing import Any
 
@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from vgraph.embedded.aql.values import compare, hashable, sort_key
 
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([0.5, -1.5, 2.0]), st.sampled_from(["", "a", "b", "ab"])
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.sampled_from([0.5, -1.5, 2.0]),
+    st.sampled_from(["", "a", "b", "ab"]),
 )
 VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=2), st.dictionaries(st.sampled_from("xy"), SCALARS, max_size=2))
 ATTRIBUTES = ("a", "b", "c")
@@ -40,7 +44,10 @@ def collections(db: Database) -> None:
     for name, indexes in (
         ("plain", []),
         ("one", [{"type": "persistent", "fields": ["a"]}]),
-        ("two", [{"type": "persistent", "fields": ["a", "b"]}, {"type": "persistent", "fields": ["c"], "sparse": True}]),
+        (
+            "two",
+            [{"type": "persistent", "fields": ["a", "b"]}, {"type": "persistent", "fields": ["c"], "sparse": True}],
+        ),
         ("three", [{"type": "persistent", "fields": ["c", "a", "b"]}, {"type": "persistent", "fields": ["b"]}]),
         ("sparse", [{"type": "persistent", "fields": ["a", "b"], "sparse": True}]),
     ):
@@ -153,10 +160,11 @@ def test_collect_groups_and_aggregates_as_python_does(db: Database, data: st.Dat
 def test_counts_from_an_index_are_the_counts_of_the_documents(db: Database, names: list[str]) -> None:
     keys = ", ".join(f"g{number} = d.{name}" for number, name in enumerate(names))
     values = ", ".join(f"g{number}" for number in range(len(names)))
-    results = [
-        db.run(f"FOR d IN {name} COLLECT {keys} WITH COUNT INTO n RETURN [{values}, n]") for name in COLLECTIONS
-    ]
-    assert all([[sort_key(v) for v in row] for row in result] == [[sort_key(v) for v in row] for row in results[0]] for result in results)
+    results = [db.run(f"FOR d IN {name} COLLECT {keys} WITH COUNT INTO n RETURN [{values}, n]") for name in COLLECTIONS]
+    assert all(
+        [[sort_key(v) for v in row] for row in result] == [[sort_key(v) for v in row] for row in results[0]]
+        for result in results
+    )
 
 
 @SETTINGS
@@ -177,5 +185,7 @@ def test_joins_and_subqueries_in_batches_are_those_of_one_row_at_a_time(
         like = sorted(d["_key"] for d in known.values() if compare(d.get("a"), key) == 0)
         first = any(compare(d.get("b"), key) == 0 for d in known.values())
         found = known.get(key) if isinstance(key, str) else None
-        expected.append([[found.get("a")] if found else [], like[:limit], first, len(like), found["_key"] if found else None])
+        expected.append(
+            [[found.get("a")] if found else [], like[:limit], first, len(like), found["_key"] if found else None]
+        )
     assert db.run(query, {"keys": keys, "limit": limit}) == expected

@@ -21,7 +21,10 @@ def collections(db: Database) -> None:
 
 
 def test_each_statement_becomes_its_node(db: Database) -> None:
-    query = "FOR u IN users FILTER RAND() < 2 SORT RAND() LIMIT 3 COLLECT a = u.age INTO g WINDOW {preceding: 1} AGGREGATE s = SUM(a) RETURN s"
+    query = (
+        "FOR u IN users FILTER RAND() < 2 SORT RAND() LIMIT 3 COLLECT a = u.age INTO g "
+        "WINDOW {preceding: 1} AGGREGATE s = SUM(a) RETURN s"
+    )
     assert db.types(query) == [
         "SingletonNode", "EnumerateCollectionNode", "FilterNode", "SortNode", "LimitNode", "CollectNode", "SortNode", "WindowNode",
         "ReturnNode",

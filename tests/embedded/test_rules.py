@@ -32,10 +32,16 @@ def collections(db: Database) -> None:
         ],
     )
     with db.engine.writing() as txn:
-        definition = {"type": "vector", "fields": ["embedding"], "params": {"metric": "l2", "dimension": 3, "nLists": 1}}
+        definition = {
+            "type": "vector",
+            "fields": ["embedding"],
+            "params": {"metric": "l2", "dimension": 3, "nLists": 1},
+        }
         ddl.create_index(txn, "chunks", definition)
     db.collection("plain", chunks)
-    db.collection("links", [{"_from": f"chunks/c{n}", "_to": f"chunks/c{n + 1}", "w": n % 3} for n in range(20)], edges=True)
+    db.collection(
+        "links", [{"_from": f"chunks/c{n}", "_to": f"chunks/c{n + 1}", "w": n % 3} for n in range(20)], edges=True
+    )
 
 
 def index_of(db: Database, query: str, binds: Any = None) -> str:
@@ -65,7 +71,9 @@ def index_of(db: Database, query: str, binds: Any = None) -> str:
 def test_filters_use_the_right_index_and_find_the_same(db: Database, condition: str, index: str) -> None:
     query = f"FOR c IN chunks FILTER {condition} RETURN c._key"
     assert index_of(db, query) == index
-    assert sorted(db.run(query)) == sorted(db.run(query.replace("IN chunks", "IN plain").replace("'chunks/", "'plain/")))
+    assert sorted(db.run(query)) == sorted(
+        db.run(query.replace("IN chunks", "IN plain").replace("'chunks/", "'plain/"))
+    )
 
 
 def test_edges_are_found_by_their_ends(db: Database) -> None:
@@ -156,7 +164,11 @@ def test_sort_through_an_index(db: Database) -> None:
     assert db.types(query) == ["SingletonNode", "IndexNode", "LimitNode", "ReturnNode"]
     assert db.run(query) == ["c97", "c92", "c87"]
     assert db.stats(query)["scannedIndex"] == 3
-    assert db.types("FOR c IN chunks SORT c.camera, c.start_ms RETURN c._key") == ["SingletonNode", "IndexNode", "ReturnNode"]
+    assert db.types("FOR c IN chunks SORT c.camera, c.start_ms RETURN c._key") == [
+        "SingletonNode",
+        "IndexNode",
+        "ReturnNode",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +218,11 @@ def test_filters_do_not_move_over_a_limit(db: Database) -> None:
 
 
 def test_constant_filters(db: Database) -> None:
-    assert db.types("FOR c IN chunks FILTER 1 == 1 RETURN c") == ["SingletonNode", "EnumerateCollectionNode", "ReturnNode"]
+    assert db.types("FOR c IN chunks FILTER 1 == 1 RETURN c") == [
+        "SingletonNode",
+        "EnumerateCollectionNode",
+        "ReturnNode",
+    ]
     assert "NoResultsNode" in db.types("FOR c IN chunks FILTER 1 == 2 RETURN c")
     assert db.run("FOR c IN chunks FILTER 1 == 2 COLLECT WITH COUNT INTO n RETURN n") == [0]
 
@@ -251,7 +267,9 @@ def test_groups_from_the_index_alone(db: Database) -> None:
     assert "IndexCollectNode" in db.types(query)
     assert db.run(query) == [[f"cam{n}", 20] for n in range(5)]
     assert "IndexCollectNode" not in db.types("FOR c IN chunks COLLECT camera = c.camera INTO g RETURN g")
-    assert "IndexCollectNode" not in db.types("FOR c IN chunks COLLECT camera = c.camera AGGREGATE s = SUM(c.index) RETURN s")
+    assert "IndexCollectNode" not in db.types(
+        "FOR c IN chunks COLLECT camera = c.camera AGGREGATE s = SUM(c.index) RETURN s"
+    )
 
 
 # -- projections

@@ -10,5 +10,6 @@ Everything a query can do wrong raises `ArangoError` with the server's number.
 
 from .prepare import Prepared, prepare
 from .query import Result, execute, explain, parse
+from .rules import descriptions as rule_descriptions
 
-__all__ = ["Prepared", "Result", "execute", "explain", "parse", "prepare"]
+__all__ = ["Prepared", "Result", "execute", "explain", "parse", "prepare", "rule_descriptions"]

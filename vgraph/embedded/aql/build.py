@@ -125,7 +125,9 @@ class _Builder:
         self.add(p.SingletonNode())
         for statement in query.statements:
             self.statement(statement)
-        return p.Plan(tuple(self.nodes), frozenset(self.context.read) - before[0], frozenset(self.context.written) - before[1])
+        return p.Plan(
+            tuple(self.nodes), frozenset(self.context.read) - before[0], frozenset(self.context.written) - before[1]
+        )
 
     def add(self, node: p.PlanNode) -> None:
         """Append a node. Numbers are left out for the calculations that are nodes of their own on the server."""
@@ -221,7 +223,10 @@ class _Builder:
         """Collections named inside an expression (DOCUMENT(coll, ..), LENGTH(coll))."""
         for node in _outside_subqueries(expr):
             if isinstance(node, ast.Collection | ast.CollectionBind):
-                self.reads(self.context.source(node), "collection")
+                name = self.context.source(node)
+                if self.context.txn.view(name) is None:
+                    self.context.txn.collection(name)
+                self.reads(name, "collection")
 
     # -- statements
 
@@ -256,10 +261,11 @@ class _Builder:
             self.add(p.CalculationNode(statement.variable, self.lift(value)))
 
     def sort(self, statement: ast.Sort) -> None:
-        keys = []
-        for key in statement.keys:
-            if not isinstance(key.value, ast.Literal):
-                keys.append(p.SortKey(self.lift(key.value), self.ascending(key.ascending)))
+        keys = [
+            p.SortKey(self.lift(key.value), self.ascending(key.ascending))
+            for key in statement.keys
+            if not isinstance(key.value, ast.Literal)
+        ]
         before = self.nodes[-1]
         if keys:
             self.add(p.SortNode(tuple(keys)))
@@ -326,7 +332,9 @@ class _Builder:
         graph = graphs.resolve_graph(self.context.txn, name)
         for collection in (*graph.edge_collections, *graph.vertex_collections):
             self.reads(collection, "traversal")
-        return p.TraversalEdges(tuple((edge, direction) for edge in graph.edge_collections), graph.vertex_collections, name)
+        return p.TraversalEdges(
+            tuple((edge, direction) for edge in graph.edge_collections), graph.vertex_collections, name
+        )
 
     def depths(self, low: Expr | None, high: Expr | None) -> tuple[Expr, Expr]:
         first: Expr = low if low is not None else ast.Literal(1)
@@ -341,6 +349,8 @@ class _Builder:
         options = self.options(statement.options)
         start = self.start(statement.start)
         edges = self.edges(statement.graph, statement.direction)
+        if statement.prune is not None:
+            self.check_reads(statement.prune)
         if statement.prune is not None and _has_subquery(statement.prune):
             raise ArangoError(1501, "prune condition must not use a subquery (while parsing)")
         node = p.TraversalNode(

@@ -69,7 +69,11 @@ class Tree:
             case ast.Literal(value=value):
                 return self.value(value)
             case ast.Bind(name=name):
-                return self.value(self.binds[name]) if self.binds and name in self.binds else self.node("parameter", name=name)
+                return (
+                    self.value(self.binds[name])
+                    if self.binds and name in self.binds
+                    else self.node("parameter", name=name)
+                )
             case ast.Variable(name=name, id=number):
                 return self.node("reference", name=name, id=number, subqueryReference=False)
             case ast.Collection(name=name):
@@ -224,22 +228,22 @@ class Explanation:
 
     def plan(self, plan: p.Plan) -> None:
         for node in plan.nodes:
-            show: Callable[[Any], None] = getattr(self, "_" + node.type, self.other)
+            show: Callable[[Any], None] = getattr(self, "_" + node.word, self.other)
             show(node)
 
     def other(self, node: p.PlanNode) -> None:
         shown = {"outVariables": [self.variable(variable) for variable in node.outputs()]} if node.outputs() else {}
         self.add(node.type, node.id, self.items, self.items, **shown)
 
-    def _SingletonNode(self, node: p.SingletonNode) -> None:
+    def _singleton(self, node: p.SingletonNode) -> None:
         if not self.nodes:
             self.add(node.type, node.id, 1, 1, bindParameterVariables={})
 
-    def _NoResultsNode(self, node: p.NoResultsNode) -> None:
+    def _no_results(self, node: p.NoResultsNode) -> None:
         self.cost = 0.0
         self.add(node.type, node.id, 0, 0.5)
 
-    def _EnumerateListNode(self, node: p.EnumerateListNode) -> None:
+    def _enumerate_list(self, node: p.EnumerateListNode) -> None:
         source = self.calculated(node.source, node.id - 1)
         items = self.items * list_length(node.source, self.tree.binds)
         self.add(node.type, node.id, items, items, inVariable=source, outVariable=self.variable(node.variable))
@@ -267,7 +271,7 @@ class Explanation:
             "isSatelliteOf": None,
         }
 
-    def _EnumerateCollectionNode(self, node: p.EnumerateCollectionNode) -> None:
+    def _enumerate_collection(self, node: p.EnumerateCollectionNode) -> None:
         count = self.txn.collection(node.collection).count()
         hint = node.options.get("indexHint")
         self.add(
@@ -316,7 +320,7 @@ class Explanation:
                 total += count * selectivity if lookup.condition is not None else count
         return min(total, float(count))
 
-    def _IndexNode(self, node: p.IndexNode) -> None:
+    def _index(self, node: p.IndexNode) -> None:
         indexes, condition = self.lookups(node)
         items = self.items * self.found(node)
         self.add(
@@ -343,7 +347,7 @@ class Explanation:
         )
         self.filtered(node)
 
-    def _EnumerateViewNode(self, node: p.EnumerateViewNode) -> None:
+    def _enumerate_view(self, node: p.EnumerateViewNode) -> None:
         self.documents.add(node.variable.id)
         items = self.items * 100
         self.add(
@@ -354,14 +358,16 @@ class Explanation:
             view=node.view,
             outVariable=self.variable(node.variable),
             condition={} if node.search is None else self.tree.expression(node.search),
-            scorers=[
-                {"id": s.variable.id, "name": s.variable.name, "function": s.function} for s in node.scorers
-            ],
+            scorers=[{"id": s.variable.id, "name": s.variable.name, "function": s.function} for s in node.scorers],
             isLateMaterialized=False,
-            **({} if node.top is None else {"scorersSort": [{"index": node.top.scorer, "asc": not node.top.descending}]}),
+            **(
+                {}
+                if node.top is None
+                else {"scorersSort": [{"index": node.top.scorer, "asc": not node.top.descending}]}
+            ),
         )
 
-    def _EnumerateNearVectorNode(self, node: p.EnumerateNearVectorNode) -> None:
+    def _enumerate_near_vector(self, node: p.EnumerateNearVectorNode) -> None:
         self.documents.add(node.variable.id)
         collection = self.txn.collection(node.collection)
         index = next(item for item in collection.indexes if item.id == node.index)
@@ -385,11 +391,13 @@ class Explanation:
         return {
             "graph": node.edges.graph or [name for name, _ in node.edges.collections],
             "edgeCollections": [name for name, _ in node.edges.collections],
-            "directions": [{"outbound": 2, "inbound": 1, "any": 0}[direction] for _, direction in node.edges.collections],
+            "directions": [
+                {"outbound": 2, "inbound": 1, "any": 0}[direction] for _, direction in node.edges.collections
+            ],
             "options": dict(node.options.items),
         }
 
-    def _TraversalNode(self, node: p.TraversalNode) -> None:
+    def _traversal(self, node: p.TraversalNode) -> None:
         items = self.items * 10
         names = (("vertexOutVariable", node.vertex), ("edgeOutVariable", node.edge), ("pathOutVariable", node.path))
         self.add(
@@ -403,18 +411,18 @@ class Explanation:
         )
         self.filtered(node)
 
-    def _ShortestPathNode(self, node: p.ShortestPathNode) -> None:
+    def _shortest_path(self, node: p.ShortestPathNode) -> None:
         self.add(node.type, node.id, self.items * 10, self.items * 10, **self.walk_fields(node))
 
-    _EnumeratePathsNode = _ShortestPathNode
+    _enumerate_paths = _shortest_path
 
-    def _CalculationNode(self, node: p.CalculationNode) -> None:
+    def _calculation(self, node: p.CalculationNode) -> None:
         self.calculation(node.variable, node.value, node.id)
 
-    def _DocumentNode(self, node: p.DocumentNode) -> None:
+    def _document(self, node: p.DocumentNode) -> None:
         self.calculation(node.variable, node.call, node.id)
 
-    def _SubqueryNode(self, node: p.SubqueryNode) -> None:
+    def _subquery(self, node: p.SubqueryNode) -> None:
         outer = self.items
         self.extra += 1
         self.add("SubqueryStartNode", node.id, outer, outer, subqueryOutVariable=self.variable(node.variable))
@@ -423,11 +431,11 @@ class Explanation:
             self.nodes.pop()
         self.add("SubqueryEndNode", self.extra, outer, outer, outVariable=self.variable(node.variable))
 
-    def _FilterNode(self, node: p.FilterNode) -> None:
+    def _filter(self, node: p.FilterNode) -> None:
         variable = self.calculated(node.condition, node.id - 1)
         self.add(node.type, node.id, self.items, self.items, inVariable=variable)
 
-    def _SortNode(self, node: p.SortNode) -> None:
+    def _sort(self, node: p.SortNode) -> None:
         elements = [
             {"inVariable": self.calculated(key.value, node.id), "ascending": key.ascending} for key in node.keys
         ]
@@ -443,12 +451,12 @@ class Explanation:
             strategy="standard" if node.count is None else "constrained-heap",
         )
 
-    def _LimitNode(self, node: p.LimitNode) -> None:
+    def _limit(self, node: p.LimitNode) -> None:
         offset, count = constant(node.offset, self.tree.binds) or 0, constant(node.count, self.tree.binds)
         items = min(self.items, count) if isinstance(count, int | float) else self.items
         self.add(node.type, node.id, items, items, offset=offset, limit=count, fullCount=self.rt.full_count)
 
-    def _CollectNode(self, node: p.CollectNode) -> None:
+    def _collect(self, node: p.CollectNode) -> None:
         groups = [
             {"outVariable": self.variable(g.variable), "inVariable": self.calculated(g.value, node.id)}
             for g in node.groups
@@ -476,7 +484,7 @@ class Explanation:
             **({} if node.into is None else {"outVariable": self.variable(node.into)}),
         )
 
-    def _ReturnNode(self, node: p.ReturnNode) -> None:
+    def _return(self, node: p.ReturnNode) -> None:
         variable = self.calculated(node.value, node.id - 1)
         if node.distinct:
             self.extra += 1
@@ -495,21 +503,21 @@ class Explanation:
             **{name: self.variable(variable) for name, variable in names if variable is not None},
         )
 
-    def _InsertNode(self, node: p.InsertNode) -> None:
+    def _insert(self, node: p.InsertNode) -> None:
         self.calculated(node.document, node.id - 1)
         self.written(node)
 
-    def _UpdateNode(self, node: p.UpdateNode) -> None:
+    def _update(self, node: p.UpdateNode) -> None:
         self.calculated(node.document, node.id - 1)
         self.written(node)
 
-    _ReplaceNode = _UpdateNode
+    _replace = _update
 
-    def _RemoveNode(self, node: p.RemoveNode) -> None:
+    def _remove(self, node: p.RemoveNode) -> None:
         self.calculated(node.key, node.id - 1)
         self.written(node)
 
-    _UpsertNode = written
+    _upsert = written
 
 
 def plain(value: float) -> float | int:
@@ -552,9 +560,7 @@ def expression_type(expr: Expr) -> str:
     return "simple"
 
 
-def answer(
-    variant: Variant, prepared: Prepared, txn: Any, rt: Run, options: Mapping[str, Any]
-) -> dict[str, Any]:
+def answer(variant: Variant, prepared: Prepared, txn: Any, rt: Run, options: Mapping[str, Any]) -> dict[str, Any]:
     """The answer of `POST /_api/explain`."""
     shown = plan_json(variant, txn, rt)
     warnings = warned(variant, rt)
@@ -580,7 +586,7 @@ def plan_json(variant: Variant, txn: Any, rt: Run) -> dict[str, Any]:
     plan = variant.plan
     explanation.hidden = max((variable.id for variable in ast.variables(plan)), default=-1) + 1
     explanation.plan(plan)
-    collections = {name: "read" for name in sorted(plan.read)} | {name: "write" for name in sorted(plan.written)}
+    collections = dict.fromkeys(sorted(plan.read), "read") | dict.fromkeys(sorted(plan.written), "write")
     return {
         "nodes": explanation.nodes,
         "rules": list(plan.rules),

@@ -9,12 +9,15 @@ fewer steps for each row. `explain.py` shows the server's form.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import nodes as ast
 from .nodes import Expr, Node, Variable
+
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,13 @@ class PlanNode(Node):
 
     @property
     def type(self) -> str:
+        """The name of the kind of node, as on the server."""
         return type(self).__name__
+
+    @property
+    def word(self) -> str:
+        """The same as part of a Python name: EnumerateListNode -> enumerate_list."""
+        return _CAPITAL.sub("_", self.type.removesuffix("Node")).lower()
 
 
 @dataclass(frozen=True, slots=True)

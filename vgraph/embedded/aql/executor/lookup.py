@@ -245,7 +245,9 @@ class IndexScan:
         rt.stats.document_lookups += len(rowids)
         documents = collection.fetch(rowids, self.projection)
         if len(rowids) == len(pairs):
-            found = [(pair[0], document) for pair, document in zip(pairs, documents, strict=True) if document is not None]
+            found = [
+                (pair[0], document) for pair, document in zip(pairs, documents, strict=True) if document is not None
+            ]
         else:
             by_rowid = dict(zip(rowids, documents, strict=True))
             found = [(position, by_rowid[rowid]) for position, rowid in pairs if by_rowid[rowid] is not None]

@@ -198,19 +198,19 @@ class _Compiler:
     # -- nodes
 
     def operator(self, node: p.PlanNode) -> Operator:
-        make = cast("Callable[[Any], Operator] | None", getattr(self, "_" + node.type, None))
+        make = cast("Callable[[Any], Operator] | None", getattr(self, "_" + node.word, None))
         if make is None:
             raise ArangoError(4, f"no executor for {node.type}")
         return make(node)
 
-    def _NoResultsNode(self, node: p.NoResultsNode) -> Operator:
+    def _no_results(self, node: p.NoResultsNode) -> Operator:
         return steps.NoResults()
 
-    def _EnumerateListNode(self, node: p.EnumerateListNode) -> Operator:
+    def _enumerate_list(self, node: p.EnumerateListNode) -> Operator:
         source = compile_source(node.source, self.env)
         return steps.EnumerateList(self.slot(node.variable), source, self.condition(node.filter), self.limited)
 
-    def _EnumerateCollectionNode(self, node: p.EnumerateCollectionNode) -> Operator:
+    def _enumerate_collection(self, node: p.EnumerateCollectionNode) -> Operator:
         return steps.EnumerateCollection(
             self.slot(node.variable),
             node.collection,
@@ -233,7 +233,7 @@ class _Compiler:
             item.sparse,
         )
 
-    def _IndexNode(self, node: p.IndexNode) -> Operator:
+    def _index(self, node: p.IndexNode) -> Operator:
         return lookup.IndexScan(
             self.slot(node.variable),
             node.collection,
@@ -244,11 +244,13 @@ class _Compiler:
             self.limited,
         )
 
-    def _EnumerateViewNode(self, node: p.EnumerateViewNode) -> Operator:
+    def _enumerate_view(self, node: p.EnumerateViewNode) -> Operator:
         from vgraph.embedded.search import compile_search
 
-        compiled = None if node.search is None else compile_search(
-            node.search, node.variable, self.closure, self.slot(node.variable)
+        compiled = (
+            None
+            if node.search is None
+            else compile_search(node.search, node.variable, self.closure, self.slot(node.variable))
         )
         names = node.options.get("collections")
         return search.EnumerateView(
@@ -261,9 +263,7 @@ class _Compiler:
                 search.ScorerStep(self.slot(s.variable), s.function, tuple(self.closure(a) for a in s.arguments))
                 for s in node.scorers
             ),
-            tuple(
-                (self.slot(o.variable), self.closure(o.paths), self.optional(o.limit)) for o in node.offsets
-            ),
+            tuple((self.slot(o.variable), self.closure(o.paths), self.optional(o.limit)) for o in node.offsets),
             None
             if node.top is None
             else search.TopStep(
@@ -273,7 +273,7 @@ class _Compiler:
             None if node.inverted is None else (node.view, node.inverted),
         )
 
-    def _EnumerateNearVectorNode(self, node: p.EnumerateNearVectorNode) -> Operator:
+    def _enumerate_near_vector(self, node: p.EnumerateNearVectorNode) -> Operator:
         return search.NearVector(
             self.slot(node.variable),
             self.slot(node.distance),
@@ -296,7 +296,7 @@ class _Compiler:
             if item.of_edges == of_edges
         )
 
-    def _TraversalNode(self, node: p.TraversalNode) -> Operator:
+    def _traversal(self, node: p.TraversalNode) -> Operator:
         prune = None
         if node.prune is not None:
             prune = graph.Prune(
@@ -326,7 +326,7 @@ class _Compiler:
             self.limited,
         )
 
-    def _ShortestPathNode(self, node: p.ShortestPathNode) -> Operator:
+    def _shortest_path(self, node: p.ShortestPathNode) -> Operator:
         return graph.ShortestPath(
             (self.slot(node.vertex), self.slot_or_none(node.edge)),
             self.closure(node.start),
@@ -335,7 +335,7 @@ class _Compiler:
             dict(node.options.items),
         )
 
-    def _EnumeratePathsNode(self, node: p.EnumeratePathsNode) -> Operator:
+    def _enumerate_paths(self, node: p.EnumeratePathsNode) -> Operator:
         return graph.EnumeratePaths(
             node.kind,
             self.slot(node.path),
@@ -348,10 +348,10 @@ class _Compiler:
             self.limited,
         )
 
-    def _CalculationNode(self, node: p.CalculationNode) -> Operator:
+    def _calculation(self, node: p.CalculationNode) -> Operator:
         return steps.Calculate(self.slot(node.variable), self.closure(node.value))
 
-    def _DocumentNode(self, node: p.DocumentNode) -> Operator:
+    def _document(self, node: p.DocumentNode) -> Operator:
         collection = node.call.args[0] if len(node.call.args) == 2 else None
         name: Closure | None = None
         if isinstance(collection, ast.Collection):
@@ -366,17 +366,17 @@ class _Compiler:
             self.slot(node.variable), name, self.closure(node.call.args[-1]), self.closure(node.call)
         )
 
-    def _SubqueryNode(self, node: p.SubqueryNode) -> Operator:
+    def _subquery(self, node: p.SubqueryNode) -> Operator:
         return steps.Subquery(self.slot(node.variable), self.program(node.plan))
 
-    def _FilterNode(self, node: p.FilterNode) -> Operator:
+    def _filter(self, node: p.FilterNode) -> Operator:
         return steps.Filter(compile_condition(node.condition, self.env))
 
-    def _SortNode(self, node: p.SortNode) -> Operator:
+    def _sort(self, node: p.SortNode) -> Operator:
         keys = tuple((self.closure(key.value), key.ascending) for key in node.keys)
         return sets.Sort(keys, self.optional(node.offset), self.optional(node.count), 4)
 
-    def _LimitNode(self, node: p.LimitNode) -> Operator:
+    def _limit(self, node: p.LimitNode) -> Operator:
         return steps.Limit(self.optional(node.offset), self.closure(node.count))
 
     def aggregates(self, items: Sequence[ast.Aggregate]) -> tuple[Any, ...]:
@@ -384,7 +384,7 @@ class _Compiler:
             (self.slot(item.variable), accumulator(item.function), self.closure(item.argument)) for item in items
         )
 
-    def _CollectNode(self, node: p.CollectNode) -> Operator:
+    def _collect(self, node: p.CollectNode) -> Operator:
         return sets.Collect(
             tuple((self.slot(group.variable), self.closure(group.value)) for group in node.groups),
             self.aggregates(node.aggregates),
@@ -394,10 +394,10 @@ class _Compiler:
             self.slot_or_none(node.count_into),
         )
 
-    def _CountNode(self, node: p.CountNode) -> Operator:
+    def _count(self, node: p.CountNode) -> Operator:
         return steps.Count(self.slot(node.variable), node.collection)
 
-    def _IndexCollectNode(self, node: p.IndexCollectNode) -> Operator:
+    def _index_collect(self, node: p.IndexCollectNode) -> Operator:
         return sets.IndexCollect(
             node.collection,
             node.index,
@@ -405,7 +405,7 @@ class _Compiler:
             tuple(self.slot(variable) for variable in node.counts),
         )
 
-    def _WindowNode(self, node: p.WindowNode) -> Operator:
+    def _window(self, node: p.WindowNode) -> Operator:
         return sets.Window(self.closure(node.bounds), self.optional(node.range), self.aggregates(node.aggregates), 4)
 
     # -- modifications
@@ -420,10 +420,12 @@ class _Compiler:
             node.collection in self.read,
         )
 
-    def _InsertNode(self, node: p.InsertNode) -> Operator:
-        return write.Insert(self.target(node), self.closure(node.document), write.insert_options(node.options, whole=returns(node)))
+    def _insert(self, node: p.InsertNode) -> Operator:
+        return write.Insert(
+            self.target(node), self.closure(node.document), write.insert_options(node.options, whole=returns(node))
+        )
 
-    def _UpdateNode(self, node: p.UpdateNode) -> Operator:
+    def _update(self, node: p.UpdateNode) -> Operator:
         return write.Update(
             self.target(node),
             self.optional(node.key),
@@ -432,12 +434,12 @@ class _Compiler:
             write.update_options(node.options, whole=returns(node)),
         )
 
-    _ReplaceNode = _UpdateNode
+    _replace = _update
 
-    def _RemoveNode(self, node: p.RemoveNode) -> Operator:
+    def _remove(self, node: p.RemoveNode) -> Operator:
         return write.Remove(self.target(node), self.closure(node.key))
 
-    def _UpsertNode(self, node: p.UpsertNode) -> Operator:
+    def _upsert(self, node: p.UpsertNode) -> Operator:
         return write.Upsert(
             self.target(node),
             self.program(node.find),

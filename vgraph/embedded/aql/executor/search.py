@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,7 @@ from vgraph.embedded.errors import ArangoError
 from ..values import truthy
 from .lookup import Probe, index_by_id
 from .rows import BATCH, Batch, Closure, Row, Rows, Run
-from .steps import limit_value
-
+from .steps import NO_LIMIT, limit_value
 
 EVERYTHING = 2**62
 """A top-k of all there is: the option fullCount wants to know how many."""
@@ -53,7 +52,7 @@ class TopStep:
     def wanted(self, row: Row, rt: Run) -> tuple[int, bool, int]:
         if rt.full_count:
             return self.scorer, self.descending, EVERYTHING
-        total = limit_value(self.offset, rt, row, "offset") + limit_value(self.count, rt, row, "count")
+        total = limit_value(self.offset, rt, row, "offset") + limit_value(self.count, rt, row, "count", none=NO_LIMIT)
         return self.scorer, self.descending, total
 
 
@@ -123,9 +122,7 @@ class EnumerateView:
                     documents[position] = document
         return documents
 
-    def filled(
-        self, row: Row, result: Any, start: int, end: int, documents: Sequence[Any], rt: Run
-    ) -> Batch:
+    def filled(self, row: Row, result: Any, start: int, end: int, documents: Sequence[Any], rt: Run) -> Batch:
         scores = [scores[start:end].tolist() for scores in result.scores]
         kept: Batch = []
         for number, document in enumerate(documents):
@@ -171,7 +168,7 @@ class NearVector:
                     yield kept
 
     def nearest(self, collection: Any, index: Any, row: Row, rt: Run) -> Batch:
-        wanted = limit_value(self.offset, rt, row, "offset") + limit_value(self.count, rt, row, "count")
+        wanted = limit_value(self.offset, rt, row, "offset") + limit_value(self.count, rt, row, "count", none=NO_LIMIT)
         if wanted == 0:
             return []
         rowids, scores = index.search(

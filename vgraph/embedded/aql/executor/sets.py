@@ -6,15 +6,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from vgraph.embedded.errors import ArangoError
 
+from ..instants import add_duration, parse_date, parse_duration
 from ..values import hashable, sort_key
 from .aggregates import Accumulator
 from .lookup import index_by_id
 from .rows import BATCH, Batch, Closure, Row, Rows, Run
-from .steps import flatten, limit_value
+from .steps import NO_LIMIT, flatten, limit_value
 
 
 def batches(rows: Batch) -> Rows:
@@ -44,7 +45,9 @@ class Sort:
         return self.sorted(rows, rt)
 
     def best(self, source: Rows, rt: Run, seed: Row) -> Batch:
-        wanted = limit_value(self.offset, rt, seed, "offset") + limit_value(self.count, rt, seed, "count")
+        wanted = limit_value(self.offset, rt, seed, "offset") + limit_value(
+            self.count, rt, seed, "count", none=NO_LIMIT
+        )
         rows: Batch = []
         for batch in source:
             rows.extend(batch)
@@ -194,7 +197,7 @@ class Window:
 
     def range_frames(self, bounds: dict[str, Any], rows: Batch, rt: Run) -> Iterator[tuple[int, int] | None]:
         assert self.key is not None
-        keys = [range_value(self.key(row, rt), bounds, rt) for row in rows]
+        keys = [range_value(self.key(row, rt), bounds) for row in rows]
         numbers = [key for key in keys if key is not None]
         start = next((i for i, key in enumerate(keys) if key is not None), 0)
         for key in keys:
@@ -202,8 +205,8 @@ class Window:
                 rt.warnings.add(1561, "invalid arithmetic value")
                 yield None
                 continue
-            low = shifted(key, bounds.get("preceding", 0), -1, rt)
-            high = shifted(key, bounds.get("following", 0), 1, rt)
+            low = shifted(key, bounds.get("preceding", 0), -1)
+            high = shifted(key, bounds.get("following", 0), 1)
             yield start + bisect_left(numbers, low), start + bisect_right(numbers, high)
 
     def fill(self, rows: Batch, frames: Iterator[tuple[int, int] | None], rt: Run) -> None:
@@ -241,31 +244,24 @@ def row_bound(value: Any, count: int, name: str) -> int:
     return int(value)
 
 
-def range_value(value: Any, bounds: dict[str, Any], rt: Run) -> float | None:
+def range_value(value: Any, bounds: dict[str, Any]) -> float | None:
     """A number, or the time of a date when the bounds are durations."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and any(isinstance(bound, str) for bound in bounds.values()):
-        return call(rt, "DATE_TIMESTAMP", value)
+        return parse_date(value)
     return None
 
 
-def shifted(key: float, bound: Any, sign: int, rt: Run) -> float:
+def shifted(key: float, bound: Any, sign: Literal[-1, 1]) -> float:
     """The end of a range: `bound` is a number, a duration (ISO 8601) or "unbounded"."""
     if isinstance(bound, str) and bound.lower() == "unbounded":
         return sign * float("inf")
     if isinstance(bound, str):
-        moved = call(rt, "DATE_ADD" if sign > 0 else "DATE_SUBTRACT", key, bound)
-        time = call(rt, "DATE_TIMESTAMP", moved) if moved is not None else None
-        if time is None:
+        duration = parse_duration(bound)
+        if duration is None:
             raise ArangoError(1501, "WINDOW bounds must be numbers or ISO 8601 durations")
-        return float(time)
+        return add_duration(int(key), duration, sign)
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         raise ArangoError(1501, "WINDOW bounds must be numbers or ISO 8601 durations")
     return key + sign * bound
-
-
-def call(rt: Run, name: str, *arguments: Any) -> Any:
-    from ..functions import FUNCTIONS
-
-    return FUNCTIONS[name].impl(rt, *arguments)

@@ -46,11 +46,10 @@ class Filter:
 
 @dataclass(slots=True)
 class NoResults:
+    """Ends the rows here; what comes before is not even started."""
+
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
-        for _ in source:
-            pass
-        return
-        yield
+        return iter(())
 
 
 @dataclass(slots=True)
@@ -63,7 +62,7 @@ class Limit:
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
         skip = limit_value(self.offset, rt, seed, "offset")
-        wanted = limit_value(self.count, rt, seed, "count")
+        wanted = limit_value(self.count, rt, seed, "count", none=NO_LIMIT)
         seen = 0
         counting = self.last and rt.full_count
         if wanted == 0 and not counting:
@@ -81,10 +80,16 @@ class Limit:
             rt.stats.full_count = seen
 
 
-def limit_value(closure: Closure | None, rt: Run, seed: Row, what: str) -> int:
-    """The number in a LIMIT; anything but a number from 0 is an error, as on the server."""
+NO_LIMIT = 2**62
+"""LIMIT 0, null: all there are."""
+
+
+def limit_value(closure: Closure | None, rt: Run, seed: Row, what: str, none: int = 0) -> int:
+    """The number in a LIMIT, `none` for null; anything but a number from 0 is an error, as on the server."""
     value = 0 if closure is None else closure(seed, rt)
-    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
+    if value is None:
+        return none
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise ArangoError(1504, f"LIMIT {what} value is not a number")
     if value < 0:
         raise ArangoError(1504, f"LIMIT {what} value is negative")
@@ -163,8 +168,7 @@ class EnumerateCollection:
                     kept = list(self.documents(rt))
                     rt.charge(len(kept), 16)
                 items = self.documents(rt) if kept is None else kept
-                for chunk in spread_counted(row, self.slot, items, self.filter, rt, sizes):
-                    yield chunk
+                yield from spread_counted(row, self.slot, items, self.filter, rt, sizes)
 
     def documents(self, rt: Run) -> Iterator[Any]:
         collection = rt.txn.collection(self.collection)
@@ -173,9 +177,7 @@ class EnumerateCollection:
         return (document for _, document in collection.scan(self.projection))
 
 
-def spread_counted(
-    row: Row, slot: int, items: Iterable[Any], condition: Closure | None, rt: Run, sizes: Sizes
-) -> Rows:
+def spread_counted(row: Row, slot: int, items: Iterable[Any], condition: Closure | None, rt: Run, sizes: Sizes) -> Rows:
     for chunk in chunks(items, sizes):
         rt.check()
         rt.stats.scanned_full += len(chunk)

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .. import nodes as ast
 from ..build import Context
-from ..plan import Plan, PlanNode
-from . import calculations, collects, conditions, filters, indexes, limits, projections, subqueries, traversals
-from . import vectors, views
+from ..plan import Plan
+from . import (
+    calculations,
+    collects,
+    conditions,
+    filters,
+    indexes,
+    limits,
+    projections,
+    subqueries,
+    traversals,
+    vectors,
+    views,
+)
 
 RuleFunction = Callable[[Plan, Context], Plan]
 
@@ -87,6 +99,20 @@ def everywhere(plan: Plan, rule: Rule, context: Context) -> Plan:
     return found
 
 
-def node_types(plan: Plan) -> list[type[PlanNode]]:
-    """The node types in order (tests)."""
-    return [type(node) for node in plan.nodes]
+def descriptions() -> list[dict[str, Any]]:
+    """The answer of `GET /_api/query/rules`."""
+    return [
+        {
+            "name": rule.name,
+            "description": " ".join((rule.apply.__doc__ or rule.name).split()),
+            "flags": {
+                "hidden": not rule.shown,
+                "clusterOnly": False,
+                "canBeDisabled": not rule.necessary,
+                "canCreateAdditionalPlans": False,
+                "disabledByDefault": False,
+                "enterpriseOnly": False,
+            },
+        }
+        for rule in RULES
+    ]

@@ -133,7 +133,7 @@ def lifted(node: p.PlanNode, nodes: list[p.PlanNode], context: Context) -> p.Pla
             if _is_lazy(item, name):
                 continue
             new = tuple(change(part) for part in value) if type(value) is tuple else change(value)
-            if new != value or new is not value and type(value) is not tuple:
+            if new != value or (new is not value and type(value) is not tuple):
                 changed[name] = new
         return replace(item, **changed) if changed else item
 

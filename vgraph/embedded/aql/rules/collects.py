@@ -91,7 +91,7 @@ def covering_index(
         return None
     wanted = [path[1] for path in paths if path is not None]
     for index in context.txn.collection(loop.collection).indexes:
-        if index.type in ("persistent", "hash", "skiplist") and not index.sparse:
-            if index.fields[: len(wanted)] == wanted and not any("[*]" in field for field in index.fields):
-                return int(index.id)
+        whole = index.type in ("persistent", "hash", "skiplist") and not index.sparse
+        if whole and index.fields[: len(wanted)] == wanted and not any("[*]" in field for field in index.fields):
+            return int(index.id)
     return None

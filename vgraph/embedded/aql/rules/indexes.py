@@ -65,9 +65,9 @@ def _term(
     condition: Expr, side: Expr, op: str, value: Expr, variable: Variable, unknown: set[Variable]
 ) -> Iterator[Term]:
     path = attribute_path(side)
-    if path is not None and path[0] == variable and path[1] and "[*]" not in path[1]:
-        if not ast.variables(value) & unknown:
-            yield Term(path[1], op, value, condition)
+    plain = path is not None and path[0] == variable and path[1] and "[*]" not in path[1]
+    if path is not None and plain and not ast.variables(value) & unknown:
+        yield Term(path[1], op, value, condition)
 
 
 def _contains(condition: ast.Binary, variable: Variable, unknown: set[Variable]) -> Iterator[Term]:
@@ -228,6 +228,7 @@ def window(nodes: Sequence[p.PlanNode], position: int) -> int:
 
 
 def use_indexes(plan: p.Plan, context: Context) -> p.Plan:
+    """Documents that filters ask for are found through indexes instead of a scan."""
     nodes = list(plan.nodes)
     position = 0
     while position < len(nodes):
@@ -258,7 +259,9 @@ def with_index(
             raise ArangoError(1577, "could not use index hint to serve query; index hint")
         return nodes
     covered = {
-        id(item) for item, condition in zip(filters, conditions, strict=True) if any(condition is c for c in found.covered)
+        id(item)
+        for item, condition in zip(filters, conditions, strict=True)
+        if any(condition is c for c in found.covered)
     }
     index_node = p.IndexNode(
         node.variable, node.collection, found.lookups, projection=node.projection, id=context.node_id()

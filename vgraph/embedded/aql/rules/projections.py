@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-
 from .. import nodes as ast
 from .. import plan as p
 from ..build import Context
@@ -152,6 +151,3 @@ def _read(node: ast.Node, variable: Variable, found: set[str]) -> bool:
         case p.CollectNode(captured=captured) if variable in captured:
             return False
     return all(_read(child, variable, found) for child in ast.children(node))
-
-
-

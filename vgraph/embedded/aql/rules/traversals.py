@@ -59,7 +59,9 @@ def path_condition(
     if type(index) is not int or index < 0:
         return None
     element = context.fresh()
-    changed = ast.transform(condition, lambda item: element if item == ast.Index(elements, ast.Literal(index)) else item)
+    changed = ast.transform(
+        condition, lambda item: element if item == ast.Index(elements, ast.Literal(index)) else item
+    )
     if ast.variables(changed) & own:
         return None
     # a position that a path does not have is null there, but no element is tested for it: the FILTER stays

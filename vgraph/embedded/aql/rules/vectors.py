@@ -19,7 +19,17 @@ from .. import plan as p
 from ..build import Context
 from ..nodes import Expr, Variable
 from .indexes import find
-from .tools import all_of, attribute_path, conjuncts, in_loop, inlined, outputs, replaced, simple_definitions, with_nodes
+from .tools import (
+    all_of,
+    attribute_path,
+    conjuncts,
+    in_loop,
+    inlined,
+    outputs,
+    replaced,
+    simple_definitions,
+    with_nodes,
+)
 
 METRICS = {"APPROX_NEAR_COSINE": "cosine", "APPROX_NEAR_L2": "l2", "APPROX_NEAR_INNER_PRODUCT": "innerProduct"}
 
@@ -36,6 +46,7 @@ class Shape:
 
 
 def use_vector_index(plan: p.Plan, context: Context) -> p.Plan:
+    """SORT by APPROX_NEAR_x and LIMIT: the nearest documents come out of the vector index."""
     nodes = list(plan.nodes)
     for position, node in enumerate(nodes):
         if isinstance(node, p.SortNode):
@@ -128,9 +139,7 @@ def filtered(
     parts = list(conjuncts(condition))
     found = find(collection, near.variable, parts, unknown, options)
     rest = [part for part in parts if found is None or not any(part is covered for covered in found.covered)]
-    return replace(
-        near, lookups=found.lookups if found is not None else (), filter=all_of(rest) if rest else None
-    )
+    return replace(near, lookups=found.lookups if found is not None else (), filter=all_of(rest) if rest else None)
 
 
 def refuse_leftovers(plan: p.Plan) -> None:

@@ -51,11 +51,9 @@ def inverted(
     return scored([*nodes[:position], view, *nodes[end:]], position, view, context)
 
 
-def scored(
-    nodes: list[p.PlanNode], position: int, node: p.EnumerateViewNode, context: Context
-) -> list[p.PlanNode]:
+def scored(nodes: list[p.PlanNode], position: int, node: p.EnumerateViewNode, context: Context) -> list[p.PlanNode]:
     calls = {item for later in nodes[position + 1 :] for item in ast.walk(later) if of_view(item, node.variable)}
-    for call in sorted(calls, key=lambda call: call.at):  # type: ignore[attr-defined]
+    for call in sorted(calls, key=lambda call: call.at):
         assert isinstance(call, ast.Call)
         variable = context.fresh()
         if call.name in SCORERS:
