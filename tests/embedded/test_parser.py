@@ -156,6 +156,17 @@ def test_destructuring_becomes_lets():
     assert [s.variable.name for s in statements("LET {x, y} = @o RETURN 1") if isinstance(s, n.Let)][1:] == ["x", "y"]
 
 
+def test_destructuring_may_skip():
+    found = statements("LET {, x, , y} = @o LET [] = @a LET {} = @o RETURN [x, y]")
+    assert [s.variable.name for s in found if isinstance(s, n.Let) and isinstance(s.value, n.Attribute)] == ["x", "y"]
+
+
+def test_quantified_matching_is_an_array_match():
+    found = expression("a ANY NOT LIKE 'x%'")
+    assert isinstance(found, n.ArrayMatch)
+    assert found.filter == n.Unary("NOT", n.Call("LIKE", (found.current, one("x%"))))
+
+
 def test_traversal():
     v, e, p = (n.Variable(name, number) for number, name in enumerate("vep"))
     assert statements(
@@ -304,6 +315,13 @@ def test_syntax_errors_say_what_and_where(text: str, message: str):
         ("FOR a IN [] FOR a IN [] RETURN a", 1511),
         ("LET a = 1 RETURN (FOR a IN [] RETURN a)", 1511),
         ("RETURN {nothing}", 1512),
+        ("LET [a, a] = [] RETURN a", 1511),
+        ("LET `_0` = 1 RETURN 1", 1501),
+        ("RETURN [1, , ]", 1501),
+        ("RETURN {,}", 1501),
+        ("RETURN 1.", 1501),
+        ("RETURN " + ", ".join(f"(FOR x IN c{i} RETURN x)" for i in range(3)), 1501),
+        ("RETURN [" + ", ".join(f"(FOR x IN c{i} RETURN x)" for i in range(2049)) + "]", 1522),
         ("RETURN NOSUCH(1)", 1540),
         ("RETURN LENGTH()", 1541),
         ("RETURN LENGTH(1, 2)", 1541),
@@ -323,6 +341,7 @@ def test_syntax_errors_say_what_and_where(text: str, message: str):
         ("RETURN " + "NOT " * 600 + "1", 1524),
         ("LET " + "[" * 600 + "a" + "]" * 600 + " = 1 RETURN a", 1524),
         ("RETURN 1 " + "LET x = 1 " * 10, 1501),
+        ("FOR x IN [] " + "FILTER x " * 4000 + " RETURN x", 1524),
         (" ".join(f"LET v{i} = 1" for i in range(1001)) + " RETURN 1", 32),
     ],
 )

@@ -69,6 +69,7 @@ _BINARY: Final = {
     "%": PRODUCT,
 }
 _QUANTIFIED: Final = frozenset(["==", "!=", "<", "<=", ">", ">=", "IN", "NOT IN"])
+_MATCHING: Final = frozenset(["LIKE", "=~", "!~", "NOT"])
 _QUANTIFIERS: Final = frozenset(["ALL", "ANY", "NONE"])
 _KEYWORD_KEYS: Final = frozenset(words("INBOUND OUTBOUND ANY ALL NONE LIKE INTO WITH WINDOW LIMIT"))
 # What may follow `IN collection` of a modification; tells it from the operator IN.
@@ -177,7 +178,7 @@ class ExpressionParser:
         if kind == "?":
             return TERNARY
         if kind in _QUANTIFIERS:
-            return QUANTIFIER if self.ahead() in _QUANTIFIED else 0
+            return QUANTIFIER if self.ahead() in _QUANTIFIED or self.ahead() in _MATCHING else 0
         if kind == "AT LEAST":
             return AT_LEAST
         if kind == "NOT":
@@ -225,10 +226,24 @@ class ExpressionParser:
 
     def _quantified(self, quantifier: str, count: Expr | None, left: Expr, at: Position) -> Expr:
         operator = self.token.kind
+        if operator in _MATCHING:
+            return self._quantified_matching(quantifier, count, left, at)
         if operator not in _QUANTIFIED:
             raise self.source.unexpected(self.token)
         self.advance()
         return Quantified(quantifier, count, operator, left, self.expression(_BINARY[operator] + 1), at=at)
+
+    def _quantified_matching(self, quantifier: str, count: Expr | None, left: Expr, at: Position) -> Expr:
+        """``left ANY [NOT] LIKE pattern`` is ``left[? ANY FILTER [NOT] CURRENT LIKE pattern]``."""
+        negated = self.accept("NOT")
+        operator = self.advance()
+        if operator.kind not in _MATCHING or operator.kind == "NOT":
+            raise self.source.unexpected(operator)
+        current = self.scopes.new("CURRENT", at)
+        condition = self._matching(operator.kind, current, self.expression(EQUALITY + 1), at)
+        if negated:
+            condition = Unary("NOT", condition, at=at)
+        return ArrayMatch(left, quantifier, count, None, current, condition, at=at)
 
     def _unary(self) -> Expr:
         kind = self.token.kind

@@ -111,10 +111,12 @@ class Parser(ExpressionParser):
         if self.token.kind != "END":
             raise self.source.unexpected(self.token)
         _check_depth(query)
-        if self.scopes.count > MAX_VARIABLES:
-            raise ArangoError(32, f"too many registers ({self.scopes.count}) needed for AQL query")
         if len(self.reads.keys() | self.writes.keys()) > MAX_COLLECTIONS:
             raise ArangoError(1522)
+        if self.statements > MAX_STATEMENTS:
+            raise ArangoError(1524)
+        if self.scopes.count > MAX_VARIABLES:
+            raise ArangoError(32, f"too many registers ({self.scopes.count}) needed for AQL query")
         return Parsed(
             query,
             self.source.text,
@@ -146,8 +148,6 @@ class Parser(ExpressionParser):
         if parse is None:
             raise self.source.unexpected(self.token)
         self.statements += 1
-        if self.statements > MAX_STATEMENTS:
-            raise ArangoError(1524)
         token = self.advance()
         parse(token)
         return token.kind
@@ -180,6 +180,9 @@ class Parser(ExpressionParser):
     # --------------------------------------------------------------------------------------------- variables
 
     def _declare(self, name: str, token: Token) -> Variable:
+        letters = name.lstrip("_")
+        if not letters or letters[0].isdigit():  # quoting does not help
+            raise self.error(1501, f"invalid variable name '{name}'", token)
         variable = self.scopes.new(name, self.position(token))
         if not self.scopes.declare(variable):
             raise self.error(1511, f"variable '{name}' is assigned multiple times", token)
@@ -211,6 +214,8 @@ class Parser(ExpressionParser):
             return
         self.expect("{")
         while not self.accept("}"):
+            if self.accept(","):
+                continue
             if self.token.kind not in ("IDENT", "STRING"):
                 raise self.source.unexpected(self.token)
             name = self.advance()

@@ -115,16 +115,13 @@ def unshift(rt: Runtime, items: Value, value: Value, unique: Value = False) -> V
 @TABLE.add("APPEND", args=(2, 3))
 def append(rt: Runtime, items: Value, values: Value, unique: Value = False) -> Value:
     """The elements of both; `unique` drops every duplicate."""
-    if values is None:
-        return items
-    added = values if type(values) is list else [values]
-    if items is None:
-        return added
-    if type(items) is not list:
+    if items is None and values is None:
+        return None
+    if items is not None and type(items) is not list:
         return wrong_type(rt, "APPEND")
-    if not added:
-        return items
-    return distinct([*items, *added]) if truthy(unique) else [*items, *added]
+    added = [] if values is None else (values if type(values) is list else [values])
+    both = [*(items or ()), *added]
+    return distinct(both) if truthy(unique) else both
 
 
 @TABLE.add("POP", args=(1, 1))
