@@ -296,13 +296,15 @@ class Store:
     def _reading_only(self, text: str, binds: Mapping[str, Any]) -> list[str]:
         with translated("query"):
             plan: Any = self._db.aql.explain(text, bind_vars=dict(binds))
+            views = {view["name"] for view in self._db.views()}
         written = [c["name"] for c in plan["collections"] if c["type"] != "read"]
         modifying = [n["type"] for n in plan["nodes"] if n["type"] in _MODIFYING]
         if written or modifying:
             raise UserError(
                 f"this query would change {', '.join(written) or 'the database'}: only reading queries are run"
             )
-        return [c["name"] for c in plan["collections"]]
+        # a transaction is of collections; a view stands in the plan beside those it links
+        return [c["name"] for c in plan["collections"] if c["name"] not in views]
 
 
 _MODIFYING = frozenset({"InsertNode", "UpdateNode", "ReplaceNode", "RemoveNode", "UpsertNode"})
