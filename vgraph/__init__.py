@@ -2,7 +2,7 @@
 
 >>> from vgraph import VGraph                                                       # doctest: +SKIP
 >>> with VGraph.open() as graph:                                                    # doctest: +SKIP
-...     graph.ingest(["dock.mp4"], camera="dock")
+...     reports = list(graph.ingest(["dock.mp4"], camera="dock"))
 ...     print(graph.ask("Who handed over the parcel at the dock?").text)
 
 Importing this package loads no heavy library: names below are imported when first used.
