@@ -504,6 +504,11 @@ class Transaction:
         self._handles.clear()
         self.catalog = self.engine.load_uncommitted(self.connection, self.schema_version)
 
+    @property
+    def catalog_is_private(self) -> bool:
+        """Whether the transaction has changed the catalog: its schema version is then nobody else's."""
+        return self._catalog_changed
+
     def bump_schema(self) -> None:
         """A named graph changed: plans made before are stale, the catalog itself is as it was."""
         if not self._catalog_changed:

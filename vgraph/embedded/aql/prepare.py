@@ -66,6 +66,8 @@ class Prepared:
 
     def variant(self, txn: Transaction, rt: Run, disabled: frozenset[str] = frozenset()) -> Variant:
         """The plan for the catalog and the bind values as they are now."""
+        if txn.catalog_is_private:
+            return plan_query(self.parsed, txn, rt, disabled)
         key = (txn.engine.server_id, str(txn.engine.path), txn.database, txn.schema_version, disabled)
         known = self.variants.get(key)
         if known is None:

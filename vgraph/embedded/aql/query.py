@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from vgraph.embedded.errors import ArangoError, Warnings
@@ -59,6 +59,8 @@ class Result:
     def close(self, *, abort: bool = False) -> None:
         """End the query; its own transaction is committed unless it failed."""
         own, self._own = self._own, None
+        if isinstance(self._batches, Generator):
+            self._batches.close()
         if own is not None:
             if abort or own.read_only:
                 own.abort()
@@ -101,11 +103,13 @@ def execute(
     text: str,
     binds: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    started: Callable[[Result], None] | None = None,
 ) -> Result:
     """Run a query in a transaction given, or in one of its own when given an engine.
 
     Options: fullCount, failOnWarning, maxWarningCount, memoryLimit (bytes), maxRuntime (seconds), optimizer.rules, and
-    `allowWrites` (ours): false refuses modification with 1004.
+    `allowWrites` (ours): false refuses modification with 1004. `started` is told of the query before its first step, so
+    that another thread can kill it.
     """
     prepared = prepare(text)
     binds = binds or {}
@@ -119,6 +123,8 @@ def execute(
         rt = runtime(txn, binds, options)
         variant = prepared.variant(txn, rt, disabled_rules(options))
         result = Result(variant.program.run(rt), rt, own, variant)
+        if started is not None:
+            started(result)
         return materialised(result, txn) if prepared.modifies else result
     except BaseException:
         if own is not None:

@@ -149,6 +149,7 @@ class _Compiler:
             operator = self.operator(node)
             if isinstance(operator, steps.Limit):
                 operator.last = number == last
+                operator.drains = any(writes(before) for before in nodes[:number])
             compiled.append(Step(operator, node))
             self.read |= collections_of(node)
         return Program(compiled, value, together(nodes), self.frame.spare(), self.frame, plan.nodes[-1])
@@ -454,6 +455,10 @@ class _Compiler:
 
 def scorer_arguments(node: p.EnumerateViewNode) -> list[Expr]:
     return [argument for scorer in node.scorers for argument in scorer.arguments]
+
+
+def writes(node: p.PlanNode) -> bool:
+    return isinstance(node, p.ModificationNode) or any(plan.modifies for plan in p.subplans(node))
 
 
 def returns(node: p.ModificationNode) -> bool:

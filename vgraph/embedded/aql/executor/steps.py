@@ -54,18 +54,23 @@ class NoResults:
 
 @dataclass(slots=True)
 class Limit:
-    """`last`: the last LIMIT of the main query, which goes on counting what would have come with option fullCount."""
+    """`last`: the last LIMIT of the main query, which goes on counting what would have come with option fullCount.
+
+    `drains`: what comes before modifies, and must do all it has to whether its rows are wanted or not.
+    """
 
     offset: Closure | None
     count: Closure
     last: bool = False
+    drains: bool = False
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
         skip = limit_value(self.offset, rt, seed, "offset")
         wanted = limit_value(self.count, rt, seed, "count", none=NO_LIMIT)
         seen = 0
         counting = self.last and rt.full_count
-        if wanted == 0 and not counting:
+        goes_on = counting or self.drains
+        if wanted == 0 and not goes_on:
             return
         for batch in source:
             first = max(0, skip - seen)
@@ -74,7 +79,7 @@ class Limit:
             kept = batch if first == 0 and last >= len(batch) else batch[first:last]
             if kept:
                 yield kept
-            if seen >= skip + wanted and not counting:
+            if seen >= skip + wanted and not goes_on:
                 break
         if counting:
             rt.stats.full_count = seen
