@@ -295,7 +295,9 @@ def test_binds_are_listed_in_order_of_appearance():
             "FOR i IN 1..100 FILTER i = 1 LIMIT 2 RETURN i * 3",
             "syntax error, unexpected assignment near '= 1 LIMIT 2 RETURN i * 3' at position 1:26",
         ),
-        ("RETURN", "syntax error, unexpected end of query string near '' at position 1:7"),
+        ("RETURN 1 +", "syntax error, unexpected end of query string near '+' at position 1:10"),
+        ("\nRETURN 1 + ", "syntax error, unexpected end of query string near ' ' at position 2:11"),
+        ("RETURN '\nabcd", "syntax error, unterminated quoted literal near '' at position 2:5"),
         ("RETURN 1\n  +\n* 2", "syntax error, unexpected * operator near '* 2' at position 3:1"),
     ],
 )

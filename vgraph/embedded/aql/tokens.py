@@ -115,8 +115,11 @@ class Source:
 
 
 def tokenize(source: Source) -> list[Token]:
-    """All tokens, END last. Numbers out of double's range become a DOUBLE token of value None."""
-    text, offset = source.text, 0
+    """All tokens, END last. Numbers out of double's range become a DOUBLE token of value None.
+
+    END is put where the last token or space before it begins, as the server's messages have it.
+    """
+    text, offset, last = source.text, 0, 0
     found: list[Token] = []
     append = found.append
     while offset < len(text):
@@ -126,8 +129,8 @@ def tokenize(source: Source) -> list[Token]:
         kind = match.lastgroup
         if kind != "space":
             append(_token(source, str(kind), match.group(), offset))
-        offset = match.end()
-    append(Token("END", None, offset))
+        last, offset = offset, match.end()
+    append(Token("END", None, last))
     return found
 
 
@@ -158,9 +161,9 @@ def _token(source: Source, kind: str, text: str, start: int) -> Token:
         case "based":
             return _based(source, text, start)
         case "unclosed_comment":
-            raise source.error(start, "syntax error, unterminated multi-line comment")
+            raise source.error(len(source.text), "syntax error, unterminated multi-line comment")
         case _:
-            raise source.error(start, "syntax error, unterminated quoted literal")
+            raise source.error(len(source.text), "syntax error, unterminated quoted literal")
 
 
 def _integer(text: str, start: int) -> Token:
