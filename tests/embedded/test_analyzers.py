@@ -121,6 +121,14 @@ class TestOthers:
     def test_ngram_markers_stand_at_the_ends(self):
         properties = {"min": 2, "max": 2, "preserveOriginal": False, "startMarker": "^", "endMarker": "$"}
         assert terms("ngram", properties, "abc") == ["^ab", "bc$"]
+        assert terms("ngram", properties, "ab") == ["^ab", "ab$"]
+        kept = {**properties, "preserveOriginal": True}
+        assert terms("ngram", kept, "abc") == ["^ab", "^abc", "abc$", "bc$"]
+        assert terms("ngram", kept, "ab") == ["^ab", "ab$"]
+
+    def test_a_maximum_below_the_minimum_is_raised_to_it(self):
+        properties = {"min": 3, "max": 2, "preserveOriginal": False}
+        assert normalise_analyzer("a", "ngram", properties, [])["properties"]["max"] == 3
 
     def test_segmentation_can_keep_what_is_no_word(self):
         assert terms("segmentation", {}, "Hi, you!") == ["hi", "you"]
@@ -168,7 +176,6 @@ class TestDefinitions:
             ("a", "text", {"locale": "en", "case": "title"}, []),
             ("a", "text", {"locale": 1}, []),
             ("a", "delimiter", {}, []),
-            ("a", "ngram", {"min": 3, "max": 2, "preserveOriginal": True}, []),
             ("a", "ngram", {"min": 2, "max": 3}, []),
             ("a", "pipeline", {"pipeline": []}, []),
             ("a", "stopwords", {"stopwords": ["xyz"], "hex": True}, []),

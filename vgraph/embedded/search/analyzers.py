@@ -382,9 +382,8 @@ class Ngram(Analyzer):
     type = "ngram"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        self._min, self._max = max(_whole(given, "min"), 1), _whole(given, "max")
-        if self._max < self._min:
-            raise _bad("analyzer property 'min' must not exceed 'max'")
+        self._min = max(_whole(given, "min"), 1)
+        self._max = max(_whole(given, "max"), self._min)
         if not isinstance(given.get("preserveOriginal"), bool):
             raise _bad("analyzer property 'preserveOriginal' must be a boolean")
         self._original = given["preserveOriginal"]
@@ -401,33 +400,37 @@ class Ngram(Analyzer):
         }
 
     def stream(self, text: str) -> Iterator[Token]:
-        """Binary grams of a non-ASCII text may cut a character: they stay comparable, not readable."""
+        """Binary grams of a non-ASCII text may cut a character: they stay comparable, not readable.
+
+        What marks or preserves the whole text stands with the grams that begin the text.
+        """
         units = text if self._utf8 or text.isascii() else text.encode("utf-8", "surrogatepass").decode("latin-1")
         total = len(units)
         for start in range(total):
-            step = 1
-            for size in range(self._min, min(self._max, total - start) + 1):
-                gram = units[start : start + size]
-                for term in self._marked(gram, start == 0, start + size == total, size == total):
-                    yield term, step, start, start + size
-                    step = 0
-            if start == 0 and self._original and not self._min <= total <= self._max:
-                for term in self._marked(units, True, True, True):
-                    yield term, step, 0, total
-                    step = 0
+            grams = [(start + size, units[start : start + size]) for size in range(self._min, self._max + 1) if start + size <= total]
+            found = self._first(units, grams) if start == 0 else [(end, self._ended(gram, end == total)) for end, gram in grams]
+            for number, (end, term) in enumerate(found):
+                yield term, 0 if number else 1, start, end
 
-    def _marked(self, gram: str, first: bool, last: bool, whole: bool) -> Iterator[str]:
-        if whole and self._original and (self._start or self._end):
-            if self._start:
-                yield self._start + gram
-            if self._end:
-                yield gram + self._end
-        elif first and self._start:
-            yield self._start + gram
-        elif last and self._end:
-            yield gram + self._end
-        else:
-            yield gram
+    def _ended(self, gram: str, last: bool) -> str:
+        return gram + self._end if last else gram
+
+    def _first(self, units: str, grams: list[tuple[int, str]]) -> list[tuple[int, str]]:
+        total = len(units)
+        whole = [self._start + units] if self._start else []
+        whole += [units + self._end] if self._end else []
+        pending = (whole or [units]) if self._original else []
+        found: list[tuple[int, str]] = []
+        for end, gram in grams:
+            if end == total and pending:
+                found.append((end, pending.pop(0)))
+            elif self._start:
+                found.append((end, self._start + gram))
+                if end == total and self._end:
+                    pending.append(gram + self._end)
+            else:
+                found.append((end, self._ended(gram, end == total)))
+        return found + [(total, term) for term in pending]
 
 
 class Segmentation(Analyzer):
