@@ -5,12 +5,17 @@ Sections forbid unknown names, so that a typo is an error and not a default. Roo
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
+    DotEnvSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -21,6 +26,22 @@ from vgraph.errors import UserError
 
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+def _listed(value: object) -> object:
+    """A list as people write it in the environment: `a, b`, or JSON."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ValueError("neither a JSON list nor names separated by commas") from None
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
+Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_listed)]
 
 
 class DatabaseSettings(Section):
@@ -46,7 +67,7 @@ class MediaSettings(Section):
     frame_width: int = Field(512, ge=16)
     jpeg_quality: int = Field(80, ge=1, le=95)
     assets: Path = Path("vgraph-data/assets")
-    roots: tuple[Path, ...] = ()
+    roots: Folders = ()
 
 
 class ModelSettings(Section):
@@ -79,8 +100,8 @@ class ModelSettings(Section):
 class IngestSettings(Section):
     """What is taken out of a video."""
 
-    entity_types: tuple[str, ...] = ("person", "vehicle", "object", "location", "organisation", "event", "animal")
-    relation_types: tuple[str, ...] = ()
+    entity_types: Names = ("person", "vehicle", "object", "location", "organisation", "event", "animal")
+    relation_types: Names = ()
     caption_frames: int = Field(8, ge=1)
     read_every_s: float = Field(10.0, gt=0)
     detect_every_s: float = Field(0.2, gt=0)
@@ -105,6 +126,14 @@ class ServeSettings(Section):
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=0, le=65535)
     token: SecretStr | None = None
+
+
+class _DotEnv(DotEnvSettingsSource):
+    """A `.env` that may hold names of other programs too: docker compose reads the same file."""
+
+    def __call__(self) -> dict[str, Any]:
+        _refuse_unknown_sections(self.env_vars)
+        return {name: value for name, value in super().__call__().items() if name in self.settings_cls.model_fields}
 
 
 class Settings(BaseSettings):
@@ -136,14 +165,26 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, dotenv_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, _DotEnv(settings_cls), TomlConfigSettingsSource(settings_cls)
 
     @classmethod
     def load(cls, **overrides: object) -> Settings:
+        _refuse_unknown_sections(os.environ)
         try:
             return cls(**overrides)  # type: ignore[arg-type]
         except ValidationError as error:
             raise UserError(_explain(error)) from None
+        except ValueError as error:
+            raise UserError(f"settings: cannot be read ({error})") from None
+
+
+def _refuse_unknown_sections(names: Iterable[str]) -> None:
+    """Names that look like settings of a section that there is not: a typo would otherwise pass as a default."""
+    written = [name.upper() for name in names if name.upper().startswith("VGRAPH_") and "__" in name]
+    sections = [section.upper() for section in Settings.model_fields]
+    unknown = sorted(n for n in written if n.removeprefix("VGRAPH_").partition("__")[0] not in sections)
+    if unknown:
+        raise UserError(f"settings: {', '.join(unknown)}: no such section; there are {', '.join(sections)}")
 
 
 def _explain(error: ValidationError) -> str:
