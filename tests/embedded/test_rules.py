@@ -156,6 +156,21 @@ def test_lookups_in_a_loop_do_not_cost_a_statement_each(db: Database, query: str
     assert len(statements) <= 6
 
 
+def test_boxes_through_a_multi_dimensional_index(fresh: Database) -> None:
+    spans = [{"_key": str(n), "start": n, "end": n + n % 5, "k": n % 2} for n in range(60)]
+    common = {"fields": ["start", "end"], "fieldValueTypes": "double"}
+    fresh.collection("spans", spans, indexes=[{"type": "mdi", **common}])
+    fresh.collection("keyed", spans, indexes=[{"type": "mdi-prefixed", "prefixFields": ["k"], **common}])
+    fresh.collection("unindexed", spans)
+    for bounds in ((10, 20), (None, 20), (10, "x"), ("x", 20), (10, None), (10.5, 10.5)):
+        query = "FOR s IN %s FILTER s.start <= @high AND s.end > @low AND s.k == 1 RETURN s._key"
+        binds = dict(zip(("low", "high"), bounds, strict=True))
+        expected = sorted(fresh.run(query % "unindexed", binds))
+        for name in ("spans", "keyed"):
+            assert "IndexNode" in fresh.types(query % name, binds)
+            assert sorted(fresh.run(query % name, binds)) == expected
+
+
 # -- SORT and LIMIT
 
 

@@ -297,7 +297,7 @@ class Explanation:
         return shown, condition
 
     def index(self, collection: Any, lookup: p.Lookup) -> dict[str, Any]:
-        if lookup.kind == "sorted":
+        if lookup.kind in ("sorted", "box"):
             index = next(item for item in collection.indexes if item.id == lookup.index)
         else:
             index = next(item for item in collection.indexes if item.type == lookup.kind)

@@ -124,10 +124,19 @@ class Bound(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Ranges(Node):
+    """The bounds of one field of a multi-dimensional index."""
+
+    lows: tuple[Bound, ...]
+    highs: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Lookup(Node):
     """What one index answers: its first fields equal `equal`, the next one lies within every one of `lows` and `highs`.
 
-    `kind` is "primary", "edge" or "sorted" (persistent and its aliases); `field` the attribute of primary and edge
+    `kind` is "primary", "edge", "sorted" (persistent and its aliases) or "box" (mdi: `equal` are its prefix fields, `ranges`
+    the bounds of its other fields, all of them a superset); `field` the attribute of primary and edge
     lookups; `condition` the same in AQL, for explain and for a scan when a sparse index cannot answer a null.
     """
 
@@ -140,6 +149,7 @@ class Lookup(Node):
     condition: Expr | None
     sparse: bool = False
     unique: bool = False
+    ranges: tuple[Ranges, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

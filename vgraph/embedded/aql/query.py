@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from vgraph.embedded.errors import ArangoError, Warnings
@@ -58,9 +59,12 @@ class Result:
 
     def close(self, *, abort: bool = False) -> None:
         """End the query; its own transaction is committed unless it failed."""
-        own, self._own = self._own, None
-        if isinstance(self._batches, Generator):
+        if isinstance(self._batches, GeneratorType):
+            if self._batches.gi_running:  # in another thread, which ends the transaction when it sees this
+                self.kill()
+                return
             self._batches.close()
+        own, self._own = self._own, None
         if own is not None:
             if abort or own.read_only:
                 own.abort()

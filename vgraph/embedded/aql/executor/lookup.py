@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..values import compare, hashable, sort_key
+from ..values import compare, hashable, rank, sort_key
 from .rows import Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
 from .steps import Demand
+
+Bounds = tuple[tuple[Closure, bool], ...]
+"""Limits of a range, each with whether it leaves its own value out."""
+
+NUMBER = 2
+"""`rank` of numbers."""
 
 Pair = tuple[int, int]
 """A row's position in its batch, and the rowid of a document found for it."""
@@ -25,11 +31,12 @@ class Probe:
     index: int
     field: str
     equal: tuple[tuple[Closure, bool], ...]
-    lows: tuple[tuple[Closure, bool], ...]
-    highs: tuple[tuple[Closure, bool], ...]
+    lows: Bounds
+    highs: Bounds
     condition: Closure | None
     slot: int
     sparse: bool
+    ranges: tuple[tuple[Bounds, Bounds], ...] = ()
 
     def pairs(self, collection: Any, batch: Batch, rt: Run, *, reverse: bool = False) -> Iterator[Pair]:
         """All matches, in the order of the rows; within a row in the order of the index."""
@@ -37,6 +44,8 @@ class Probe:
             return self.primary(collection, batch, rt)
         if self.kind == "edge":
             return self.edge(collection, batch, rt)
+        if self.kind == "box":
+            return self.box(collection, batch, rt)
         return self.sorted(collection, batch, rt, reverse)
 
     # -- _key and _id
@@ -70,6 +79,28 @@ class Probe:
             for vertex in row_vertices:
                 for rowid in found.get(vertex, ()):
                     yield position, rowid
+
+    # -- multi-dimensional indexes
+
+    def box(self, collection: Any, batch: Batch, rt: Run) -> Iterator[Pair]:
+        index = index_by_id(collection, self.index)
+        for position, row in enumerate(batch):
+            sides = [self.side(lows, highs, row, rt) for lows, highs in self.ranges]
+            if None not in sides:
+                prefix = [closure(row, rt) for closure, _ in self.equal]
+                for rowid in index.lookup_box(rt.txn, sides, prefix):
+                    yield position, rowid
+
+    def side(self, lows: Bounds, highs: Bounds, row: Row, rt: Run) -> tuple[float | None, float | None] | None:
+        """The interval of numbers within the bounds; None when no number is."""
+        low, _ = self.tightest(lows, row, rt, 1)
+        high, _ = self.tightest(highs, row, rt, -1)
+        if (low is not ... and rank(low) > NUMBER) or (high is not ... and rank(high) < NUMBER):
+            return None
+        return (
+            low if low is not ... and rank(low) == NUMBER else None,
+            high if high is not ... and rank(high) == NUMBER else None,
+        )
 
     # -- persistent indexes
 
@@ -149,7 +180,7 @@ class Probe:
                 yield rowid
 
     @staticmethod
-    def tightest(bounds: Sequence[tuple[Closure, bool]], row: Row, rt: Run, sign: int) -> tuple[Any, bool]:
+    def tightest(bounds: Bounds, row: Row, rt: Run, sign: int) -> tuple[Any, bool]:
         """The bound that lets the fewest through (`...` when there is none); `sign` 1 for lower bounds."""
         best: Any = ...
         strict = False

@@ -227,12 +227,16 @@ class _Compiler:
             item.index,
             item.field,
             tuple((self.closure(equal.value), equal.any) for equal in item.equal),
-            tuple((self.closure(bound.value), bound.strict) for bound in item.lows),
-            tuple((self.closure(bound.value), bound.strict) for bound in item.highs),
+            self.bounds(item.lows),
+            self.bounds(item.highs),
             self.condition(item.condition),
             self.slot(variable),
             item.sparse,
+            tuple((self.bounds(side.lows), self.bounds(side.highs)) for side in item.ranges),
         )
+
+    def bounds(self, bounds: Sequence[p.Bound]) -> tuple[tuple[Closure, bool], ...]:
+        return tuple((self.closure(bound.value), bound.strict) for bound in bounds)
 
     def _index(self, node: p.IndexNode) -> Operator:
         return lookup.IndexScan(

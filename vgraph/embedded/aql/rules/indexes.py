@@ -26,6 +26,7 @@ from .tools import (
 )
 
 SORTED_TYPES = ("persistent", "hash", "skiplist")
+BOX_TYPES = ("mdi", "mdi-prefixed", "zkd")
 MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 MAX_BRANCHES = 16
 """Alternatives (OR) looked at; more of them are a scan."""
@@ -91,6 +92,10 @@ def choices(collection: Any, found: Sequence[Term], options: p.Options) -> Itera
             choice = _sorted(index, found)
             if choice is not None:
                 yield choice
+        elif index.type in BOX_TYPES:
+            choice = _box(index, found)
+            if choice is not None:
+                yield choice
 
 
 def hinted(indexes: Sequence[Any], options: p.Options) -> Sequence[Any]:
@@ -146,6 +151,29 @@ def _sorted(index: Any, found: Sequence[Term]) -> Choice | None:
     )  # fmt: skip
     rank = (3 if lookup.unique else 1, 2 * len(equal) + bool(ranged) + bool(lows and highs), -len(index.fields))
     return Choice(lookup, () if expands else tuple(covered), rank)
+
+
+def _box(index: Any, found: Sequence[Term]) -> Choice | None:
+    """Ranges on the fields of a multi-dimensional index, values for all its prefix fields. The filters stay."""
+    prefix = [next((t for t in found if t.path == field and t.op == "=="), None) for field in index.prefix_fields]
+    if any(term is None for term in prefix):
+        return None
+    ranges = [box_range(field, found) for field in index.fields]
+    bounded = sum(bool(side.lows or side.highs) for side in ranges)
+    if not bounded or (index.sparse and not all(side.lows for side in ranges)):
+        return None
+    equal = tuple(p.Equal(term.value) for term in prefix if term is not None)
+    conditions = [t.condition for t in found if t.path in (*index.fields, *index.prefix_fields) and t.op != "IN"]
+    lookup = p.Lookup("box", int(index.id), ",".join(index.fields), equal, (), (), all_of(conditions), ranges=tuple(ranges))
+    return Choice(lookup, (), (1, 2 * len(equal) + bounded, -len(index.fields)))
+
+
+def box_range(field: str, found: Sequence[Term]) -> p.Ranges:
+    """The bounds of one field; an equal value bounds it from both sides."""
+    here = [term for term in found if term.path == field]
+    lows = tuple(p.Bound(term.value) for term in here if term.op in ("==", ">", ">="))
+    highs = tuple(p.Bound(term.value) for term in here if term.op in ("==", "<", "<="))
+    return p.Ranges(lows, highs)
 
 
 def any_in(equal: Iterable[p.Equal]) -> bool:
