@@ -86,6 +86,15 @@ def test_a_captioned_video_becomes_a_document_chunks_entities_and_edges(
     )
 
 
+def test_captions_may_give_wall_clock_times_when_a_start_is_known(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video()
+    beside(video, [{"start": "2026-03-03T09:00:01+01:00", "end": "2026-03-03T09:00:03+01:00", "text": "A van."}], None)
+    run(video, store, tmp_path, start_ms=1_772_524_800_000)
+    assert rows(store, "FOR c IN chunks SORT c.index RETURN c.lines[0][0]") == [1_000, 2_000]
+
+
 def test_relations_carry_interval_camera_chunk_and_supporting_text(
     store: Store, make_video: MakeVideo, tmp_path: Path
 ) -> None:
@@ -178,23 +187,54 @@ def test_a_video_without_any_text_is_still_chunks_with_vectors(
 
 
 class FailingCaptioner:
+    """Describes every segment but one, until it is mended."""
+
     name = "failing"
+    broken = True
 
     def caption(self, segment: Segment, frames: object, transcript: str) -> tuple[Caption, ...]:
-        if segment.index == 1:
+        if self.broken and segment.index == 1:
             raise ModelError("timed out", stage="caption", model=self.name)
         return (Caption(segment.offset_ms, segment.end_offset_ms, f"segment {segment.index}", self.name),)
 
 
-def test_a_model_that_fails_on_one_segment_leaves_a_warning_and_the_rest(
+def test_a_model_that_fails_on_one_segment_leaves_a_warning_and_the_rest_and_the_next_run_tries_again(
     store: Store, make_video: MakeVideo, tmp_path: Path
 ) -> None:
-    report = run(make_video(), store, tmp_path, tools=Tools(HashEmbedder(), captioner=FailingCaptioner()))
+    captioner, video = FailingCaptioner(), make_video()
+    tools = Tools(HashEmbedder(), captioner=captioner)
+    report = run(video, store, tmp_path, tools=tools)
     assert report.chunks == 2 and any("timed out" in warning for warning in report.warnings)
     assert rows(store, "FOR c IN chunks SORT c.index RETURN [c.text, LENGTH(c.warnings)]") == [
         ["segment 0", 0],
         ["", 1],
     ]
+    assert store.documents()[0]["state"] == "partial"
+    captioner.broken = False
+    assert run(video, store, tmp_path, tools=tools).outcome == "resumed"
+    assert rows(store, "FOR c IN chunks SORT c.index RETURN c.text") == ["segment 0", "segment 1"]
+    assert store.documents()[0]["state"] == "complete"
+
+
+@pytest.mark.parametrize("need", ["transcriber", "detector", "reader", "chat"])
+def test_any_model_may_fail_without_losing_a_chunk(
+    need: str, store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    class Failing:
+        name = "failing"
+
+        def __getattr__(self, method: str) -> Any:
+            def fail(*args: object, **options: object) -> Any:
+                raise ModelError("gone", stage=method, model="failing")
+
+            return fail
+
+    video = make_video()
+    if need == "chat":
+        beside(video)
+    report = run(video, store, tmp_path, tools=Tools(HashEmbedder(), **{need: Failing()}))
+    assert report.chunks == 2 and any("gone" in warning for warning in report.warnings)
+    assert store.documents()[0]["state"] == "partial"
 
 
 def test_extraction_by_a_model_is_united_with_the_given_entities(

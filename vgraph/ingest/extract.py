@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vgraph.errors import ModelError
 from vgraph.ingest.chunks import MOTION, ChunkText, Signals, clip_track
 from vgraph.ingest.keys import content_key, normal_name
 from vgraph.models import ChatModel
@@ -124,16 +123,11 @@ def by_model(
     vocabulary: Vocabulary,
     camera: str,
 ) -> Extraction:
-    """The model's entities and relations united with the structured ones; a failing model leaves those and a warning."""
+    """The model's entities and relations united with the structured ones. Raises ModelError when the model fails."""
     base = structured(signals, known)
-    if not text.text.strip():
-        return base
-    try:
-        completion = chat.complete(
-            [Message("user", _request(text, signals, vocabulary, camera))], schema=schema(vocabulary)
-        )
-    except ModelError as error:
-        return Extraction(base.entities, base.relations, STRUCTURED, (f"extraction: {error}",))
+    completion = chat.complete(
+        [Message("user", _request(text, signals, vocabulary, camera))], schema=schema(vocabulary)
+    )
     entities = _unique((*base.entities, *_found_entities(completion.value, known, vocabulary)))
     relations, warnings = _found_relations(completion.value, entities, text, signals, vocabulary)
     return Extraction(entities, (*base.relations, *relations), f"model:{chat.name}", tuple(warnings))

@@ -173,7 +173,12 @@ class Vectors:
 
 
 def chunks_delta(
-    place: Place, chunks: Sequence[Chunk], after: Segment | None, vectors: Vectors, recorded_ms: int, ledger: Record
+    place: Place,
+    chunks: Sequence[Chunk],
+    after: Segment | None,
+    vectors: Vectors,
+    recorded_ms: int,
+    ledger: tuple[Record, ...],
 ) -> GraphDelta:
     """Everything a batch of chunks adds, with the ledger entry that says it is done. `after` is the segment before the batch."""
     entities = batch_entities(place, chunks)
@@ -181,7 +186,7 @@ def chunks_delta(
         "chunks": tuple(_chunk(place, c, v) for c, v in zip(chunks, vectors.chunks, strict=True)),
         "frames": tuple(_frames(place, chunks, vectors.frames)),
         "entities": tuple({**e, "embedding": v.tolist()} for e, v in zip(entities, vectors.entities, strict=True)),
-        "ledger": (ledger,),
+        "ledger": ledger,
     }
     edges = {
         "PART_OF": tuple(_edge("PART_OF", _id(place, c), f"documents/{place.document}", place) for c in chunks),

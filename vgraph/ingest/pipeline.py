@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from vgraph.errors import ModelError
+from vgraph.errors import MissingDependency, ModelError
 from vgraph.ingest import extract
 from vgraph.ingest.chunks import Chunk, Signals, compose, overlapping
 from vgraph.ingest.graph import (
@@ -36,7 +37,7 @@ from vgraph.media.audio import audio
 from vgraph.media.frames import frames
 from vgraph.media.probe import probe
 from vgraph.media.segments import scenes, windows
-from vgraph.media.sidecars import read_sidecars
+from vgraph.media.sidecars import read_meta, read_sidecars
 from vgraph.media.start import start_time
 from vgraph.models import Captioner, ChatModel, Detector, Embedder, ImageEmbedder, Reader, Transcriber
 from vgraph.models.given import GivenCaptions, GivenDetections, GivenUtterances
@@ -51,8 +52,11 @@ from vgraph.types import (
     IngestReport,
     Mention,
     Progress,
+    Record,
     Segment,
     Sidecars,
+    StartSource,
+    StartTime,
     StoredFrame,
     TextRead,
     Track,
@@ -62,6 +66,10 @@ from vgraph.types import (
 
 Report = Callable[[Progress], None]
 Outcome = Literal["ingested", "resumed", "unchanged"]
+T = TypeVar("T")
+NO_UTTERANCES: tuple[Utterance, ...] = ()
+NO_TRACKS: tuple[Track, ...] = ()
+NO_READS: tuple[TextRead, ...] = ()
 NOTHING = "nothing described"
 """Embedded for a chunk without text, so that every chunk has a vector (a server's index refuses a missing one on removal)."""
 
@@ -107,10 +115,11 @@ class Tools:
 
 @dataclass(slots=True)
 class _Notes:
-    """What a run notes for its report: seconds spent a stage, and what went wrong on the way."""
+    """What a run notes for its report: seconds spent a stage, what went wrong on the way, how often a model failed."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    failures: int = 0
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -173,8 +182,7 @@ def ingest(
     notes = _Notes()
     with notes.stage("probe"):
         video = probe(path)
-        sidecars = read_sidecars(path, video.picture)
-    job = _prepare(video, sidecars, camera, start_ms, tz, store, tools, assets, options or Options(), report, notes)
+        job = _prepare(video, camera, start_ms, tz, store, tools, assets, options or Options(), report, notes)
     if job.done("complete"):
         return _outcome(job, "unchanged", store.document(job.place.document) or {})
     outcome: Outcome = "resumed" if job.ledger else "ingested"
@@ -189,47 +197,49 @@ def ingest(
 
 
 def _prepare(
-    video: Video, sidecars: Sidecars, camera: str | None, start_ms: int | None, tz: str | None,
+    video: Video, camera: str | None, start_ms: int | None, tz: str | None,
     store: Store, tools: Tools, assets: Assets, options: Options, report: Report, notes: _Notes,
 ) -> _Job:  # fmt: skip
     """Name the document, clear away what another configuration made of it, and write its vertex."""
-    info = _camera_info(video, sidecars, camera, tz)
+    meta = read_meta(video.path)
+    info = _camera_info(video, meta, camera, tz)
     key = camera_key(info.label)
     document = document_key(video.content_hash, key)
-    known = store.camera(key)
-    record = camera_record(key, info, known)
+    record = camera_record(key, info, store.camera(key))
+    start = start_time(start_ms, meta.start_ms, video, record["tz"])
+    place = Place(document, key, _utc(start, record["clock"]["offset_ms"]))
+    known_start = None if start.source is StartSource.unknown else place.start_ms
+    sidecars = read_sidecars(video.path, video.picture, start_ms=known_start)
     tools = _with_given(tools, sidecars)
-    start = start_time(start_ms, sidecars.start_ms, video, record["tz"])
-    corrected = start.ms + (
-        record["clock"]["offset_ms"] if start.source in ("sidecar", "container", "file_name") else 0
-    )
-    place = Place(document, key, corrected)
-    config = content_key(
-        "config",
-        repr(sorted(asdict(options).items())),
-        repr(sorted(tools.names().items())),
-        corrected,
-        _given(sidecars),
-    )
-    job = _Job(
-        video, sidecars, place, options, tools, store, assets, report, notes, config, _ledger(store, document, config)
-    )
+    config = _config(options, tools, place, sidecars)
+    ledger = _ledger(store, document, config)
+    job = _Job(video, sidecars, place, options, tools, store, assets, report, notes, config, ledger)
     if not job.done("complete"):
-        vertex = document_record(
-            place,
-            video,
-            start,
-            title=sidecars.title or video.path.stem,
-            uri=str(video.path.resolve()),
-            state="ingesting",
-            facts=_facts(job),
-        )
-        store.apply(document_delta(place, record, vertex))
+        store.apply(document_delta(place, record, _vertex(job, start)))
     return job
 
 
-def _camera_info(video: Video, sidecars: Sidecars, camera: str | None, tz: str | None) -> CameraInfo:
-    given = sidecars.camera or CameraInfo(label=video.path.stem)
+def _utc(start: StartTime, clock_offset_ms: int) -> int:
+    """A time by the camera's own clock is put right by what is known of it; the caller's is taken as it is."""
+    own = start.source in (StartSource.sidecar, StartSource.container, StartSource.file_name)
+    return start.ms + (clock_offset_ms if own else 0)
+
+
+def _config(options: Options, tools: Tools, place: Place, sidecars: Sidecars) -> str:
+    """Everything the graph of a document depends on, as a hash: edited captions are a new configuration, too."""
+    given = (repr(sidecars.captions), repr(sidecars.utterances), repr(sidecars.detections))
+    names = repr(sorted(tools.names().items()))
+    return content_key("config", repr(sorted(asdict(options).items())), names, place.start_ms, *given)
+
+
+def _vertex(job: _Job, start: StartTime) -> Record:
+    title = job.sidecars.title or job.video.path.stem
+    uri = str(job.video.path.resolve())
+    return document_record(job.place, job.video, start, title=title, uri=uri, state="ingesting", facts=_facts(job))
+
+
+def _camera_info(video: Video, meta: Sidecars, camera: str | None, tz: str | None) -> CameraInfo:
+    given = meta.camera or CameraInfo(label=video.path.stem)
     return replace(given, label=camera or given.label, tz=tz or given.tz)
 
 
@@ -241,11 +251,6 @@ def _with_given(tools: Tools, sidecars: Sidecars) -> Tools:
         transcriber=GivenUtterances(sidecars.utterances) if sidecars.utterances else tools.transcriber,
         detector=GivenDetections(sidecars.detections) if sidecars.detections else tools.detector,
     )
-
-
-def _given(sidecars: Sidecars) -> str:
-    """What the sidecars say, as a hash: edited captions are a new configuration."""
-    return content_key(repr(sidecars.captions), repr(sidecars.utterances), repr(sidecars.detections))
 
 
 def _ledger(store: Store, document: str, config: str) -> Mapping[str, Mapping[str, Any]]:
@@ -284,16 +289,17 @@ def _hear(job: _Job) -> tuple[Utterance, ...]:
     if job.done("hear"):
         return tuple(utterance_of(record) for record in job.store.utterances(job.place.document))
     with job.notes.stage("hear"):
-        utterances = tuple(_transcribed(job))
+        utterances, failed = _attempt(job, "transcription", lambda: tuple(_transcribed(job)), NO_UTTERANCES)
         records = tuple(utterance_record(job.place, utterance) for utterance in utterances)
-        job.store.apply(GraphDelta({"utterances": records, "ledger": (job.entry("hear"),)}))
+        _write_stage(job, "hear", "utterances", records, failed)
     return utterances
 
 
 def _transcribed(job: _Job) -> Iterator[Utterance]:
     if job.tools.transcriber is None:
         return
-    for utterance in job.tools.transcriber.transcribe(audio(job.video) if job.video.audio else ()):
+    sound = audio(job.video, warn=job.notes.warnings.append) if job.video.audio else ()
+    for utterance in job.tools.transcriber.transcribe(sound):
         job.tell("hear", utterance.end_offset_ms // 1000, job.video.duration_ms // 1000, "seconds")
         yield utterance
 
@@ -303,9 +309,8 @@ def _follow(job: _Job) -> tuple[Track, ...]:
     if job.done("follow"):
         return tuple(track_of(record) for record in job.store.tracks(job.place.document))
     with job.notes.stage("follow"):
-        tracks = track(_detected(job))
-        records = tuple(track_record(job.place, one) for one in tracks)
-        job.store.apply(GraphDelta({"tracks": records, "ledger": (job.entry("follow"),)}))
+        tracks, failed = _attempt(job, "detection", lambda: track(_detected(job)), NO_TRACKS)
+        _write_stage(job, "follow", "tracks", tuple(track_record(job.place, one) for one in tracks), failed)
     return tracks
 
 
@@ -321,6 +326,24 @@ def _watched(job: _Job) -> Iterator[Frame]:
         yield frame
 
 
+def _attempt(job: _Job, what: str, action: Callable[[], T], otherwise: T) -> tuple[T, tuple[str, ...]]:
+    """What a model gives, or `otherwise` and a warning when it fails; a package that is not installed stops the ingest."""
+    try:
+        return action(), ()
+    except MissingDependency:
+        raise
+    except ModelError as error:
+        job.notes.failures += 1
+        return otherwise, (f"{what}: {error}",)
+
+
+def _write_stage(job: _Job, stage: str, collection: str, records: tuple[Record, ...], failed: Sequence[str]) -> None:
+    """A stage that failed is told and not entered in the ledger: the next run does it again."""
+    job.notes.warnings.extend(failed)
+    ledger = () if failed else (job.entry(stage),)
+    job.store.apply(GraphDelta({collection: records, "ledger": ledger}))
+
+
 # --- chunks -------------------------------------------------------------------------------------------------------------
 
 
@@ -333,52 +356,54 @@ def _see(job: _Job, segments: Sequence[Segment], utterances: Sequence[Utterance]
         if not job.done(stage):
             batch = segments[begin : begin + size]
             chunks = [_chunk(job, signals, known) for signals in _signals(job, batch, utterances, tracks)]
-            before = segments[begin - 1] if begin else None
-            job.notes.warnings.extend(f"{w} (at {c.signals.segment.offset_ms} ms)" for c in chunks for w in c.warnings)
-            _write(job, chunks, before, stage)
+            _write(job, chunks, segments[begin - 1] if begin else None, stage)
         job.tell("chunks", min(begin + size, len(segments)), len(segments))
 
 
 def _signals(
     job: _Job, batch: Sequence[Segment], utterances: Sequence[Utterance], tracks: Sequence[Track]
 ) -> Iterator[Signals]:
-    for number, segment in enumerate(batch):
-        with job.notes.stage("frames"):
-            stored, reads = _look(job, segment)
+    for segment in batch:
         spoken = overlapping(utterances, segment)
-        captions, warnings = _captions(job, segment, stored, spoken)
-        yield Signals(segment, captions, spoken, reads, overlapping(tracks, segment), stored, warnings)
-        job.tell("chunks", batch[0].index + number, None)
+        with job.notes.stage("frames"):
+            stored, reads, damage = _look(job, segment)
+        with job.notes.stage("caption"):
+            captions, failed = _captions(job, segment, stored, spoken)
+        yield Signals(segment, captions, spoken, reads, overlapping(tracks, segment), stored, (*damage, *failed))
 
 
-def _look(job: _Job, segment: Segment) -> tuple[tuple[StoredFrame, ...], tuple[TextRead, ...]]:
-    """Decode a segment once: keep its frames as JPEG, read text off some of them."""
+def _look(job: _Job, segment: Segment) -> tuple[tuple[StoredFrame, ...], tuple[TextRead, ...], tuple[str, ...]]:
+    """Decode a segment once: keep its frames as JPEG, read text off some of them; warnings last."""
     options = job.options
     stored: list[StoredFrame] = []
     reads: list[TextRead] = []
-    for frame in frames(job.video, options.frame_every_ms, start_ms=segment.offset_ms, end_ms=segment.end_offset_ms):
-        stored.append(
-            job.assets.save(job.place.document, frame, width=options.frame_width, quality=options.jpeg_quality)
-        )
-        if job.tools.reader and (frame.offset_ms - segment.offset_ms) % options.read_every_ms < options.frame_every_ms:
-            reads.extend(job.tools.reader.read(frame))
-    return tuple(stored), tuple(reads)
+    warnings: list[str] = []
+    span = {"start_ms": segment.offset_ms, "end_ms": segment.end_offset_ms}
+    for frame in frames(job.video, options.frame_every_ms, **span, warn=warnings.append):
+        kept = job.assets.save(job.place.document, frame, width=options.frame_width, quality=options.jpeg_quality)
+        stored.append(kept)
+        if (frame.offset_ms - segment.offset_ms) % options.read_every_ms < options.frame_every_ms:
+            found, failed = _attempt(job, "reading", partial(_read, job, frame), NO_READS)
+            reads.extend(found)
+            warnings.extend(failed)
+    return tuple(stored), tuple(reads), tuple(warnings)
+
+
+def _read(job: _Job, frame: Frame) -> tuple[TextRead, ...]:
+    return job.tools.reader.read(frame) if job.tools.reader else ()
 
 
 def _captions(
     job: _Job, segment: Segment, stored: Sequence[StoredFrame], spoken: Sequence[Utterance]
 ) -> tuple[tuple[Caption, ...], tuple[str, ...]]:
-    """What the captioner tells of a segment; one that fails leaves a warning."""
-    if job.tools.captioner is None or not stored:
+    captioner = job.tools.captioner
+    if captioner is None or not (stored or job.sidecars.captions):
         return (), ()
     pictures = [
         (frame.offset_ms, job.assets.bytes(frame.asset)) for frame in _spread(stored, job.options.caption_frames)
     ]
-    try:
-        with job.notes.stage("caption"):
-            return job.tools.captioner.caption(segment, pictures, "\n".join(u.text for u in spoken)), ()
-    except ModelError as error:
-        return (), (f"caption: {error}",)
+    said = "\n".join(utterance.text for utterance in spoken)
+    return _attempt(job, "caption", lambda: captioner.caption(segment, pictures, said), ())
 
 
 def _spread(items: Sequence[StoredFrame], most: int) -> list[StoredFrame]:
@@ -389,21 +414,29 @@ def _spread(items: Sequence[StoredFrame], most: int) -> list[StoredFrame]:
 
 def _chunk(job: _Job, signals: Signals, known: Mapping[str, Mention]) -> Chunk:
     text = compose(signals)
+    base = extract.structured(signals, known)
+    chat = job.tools.chat
+    if chat is None or not text.text.strip():
+        return Chunk(signals, text, base)
+    vocabulary = extract.Vocabulary(job.options.entity_types, job.options.relation_types)
     with job.notes.stage("extract"):
-        if job.tools.chat is None:
-            return Chunk(signals, text, extract.structured(signals, known))
-        vocabulary = extract.Vocabulary(job.options.entity_types, job.options.relation_types)
-        return Chunk(
-            signals, text, extract.by_model(job.tools.chat, text, signals, known, vocabulary, job.place.camera)
+        found, failed = _attempt(
+            job,
+            "extraction",
+            lambda: extract.by_model(chat, text, signals, known, vocabulary, job.place.camera),
+            base,
         )
+    return Chunk(signals, text, replace(found, warnings=(*found.warnings, *failed)))
 
 
 def _write(job: _Job, chunks: Sequence[Chunk], before: Segment | None, stage: str) -> None:
+    """A batch in which a model failed is written as far as it came, and left for the next run to do again."""
+    job.notes.warnings.extend(f"{w} (at {c.signals.segment.offset_ms} ms)" for c in chunks for w in c.warnings)
     with job.notes.stage("embed"):
         vectors = _vectors(job, chunks)
     with job.notes.stage("store"):
-        delta = chunks_delta(job.place, chunks, before, vectors, time.time_ns() // 1_000_000, job.entry(stage))
-        job.store.apply(delta)
+        ledger = () if job.notes.failures else (job.entry(stage),)
+        job.store.apply(chunks_delta(job.place, chunks, before, vectors, time.time_ns() // 1_000_000, ledger))
 
 
 def _vectors(job: _Job, chunks: Sequence[Chunk]) -> Vectors:
@@ -421,11 +454,14 @@ def _vectors(job: _Job, chunks: Sequence[Chunk]) -> Vectors:
 
 
 def _finish(job: _Job, segments: Sequence[Segment]) -> dict[str, Any]:
+    """`complete` when every model did its part; `partial` when one failed and the next run is to try again."""
+    failed = job.notes.failures > 0
     with job.notes.stage("store"):
-        vertex = dict(job.store.document(job.place.document) or {})
-        vertex = {name: value for name, value in vertex.items() if name not in ("_id", "_rev")}
-        vertex |= {"state": "complete", "segments": len(segments)}
-        job.store.apply(GraphDelta({"documents": (vertex,), "ledger": (job.entry("complete"),)}))
+        found = job.store.document(job.place.document) or {}
+        vertex = {name: value for name, value in found.items() if name not in ("_id", "_rev")}
+        vertex |= {"state": "partial" if failed else "complete", "segments": len(segments)}
+        ledger = () if failed else (job.entry("complete"),)
+        job.store.apply(GraphDelta({"documents": (vertex,), "ledger": ledger}))
         job.store.ensure_vector_indexes()
     return vertex
 
