@@ -145,7 +145,6 @@ def test_results(name: str, args: tuple[Any, ...], expected: Any):
         ("SPLIT", ("a", ",", -1), 1542),
         ("SUBSTITUTE", ("a", "b", "c", -1), 1542),
         ("SUBSTRING_BYTES", ("We ❤️ avocado!", -15, 4), 1542),
-        ("REVERSE", (5,), 1542),
         ("IPV4_TO_NUMBER", ("milk",), 1542),
         ("IPV4_FROM_NUMBER", (-23,), 1542),
         ("JSON_PARSE", ("abc",), 1542),

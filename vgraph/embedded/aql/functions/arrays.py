@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ...errors import ArangoError
+from ..operators import MAX_RANGE
 from ..operators import flatten as flatten_items
 from ..values import equal, hashable, number_text, sort_key, to_integer, truthy
 from .registry import Table, Value, wrong_type
@@ -62,9 +64,7 @@ def flatten(rt: Runtime, items: Value, depth: Value = 1) -> Value:
 
 @TABLE.add("REVERSE", args=(1, 1))
 def reverse(rt: Runtime, value: Value) -> Value:
-    if type(value) is list or type(value) is str:
-        return value[::-1]
-    return wrong_type(rt, "REVERSE")
+    return value[::-1] if type(value) is list or type(value) is str else array_expected(rt)
 
 
 @TABLE.add("SLICE", args=(2, 3))
@@ -180,16 +180,20 @@ def remove_nth(rt: Runtime, items: Value, at: Value) -> Value:
 
 
 @TABLE.add("REPLACE_NTH", args=(3, 4))
-def replace_nth(rt: Runtime, items: Value, at: Value, value: Value, filler: Value = None) -> Value:
+def replace_nth(rt: Runtime, items: Value, at: Value, value: Value, *filler: Value) -> Value:
     """Positions past the end are filled with `filler`; without one they are out of bounds (except the next)."""
     if type(items) is not list:
         return wrong_type(rt, "REPLACE_NTH")
+    if at is None:
+        raise ArangoError(1542, "invalid argument type in call to function 'REPLACE_NTH()'")
     index = to_integer(at)
     if index < 0:
         index = max(len(items) + index, 0)
-    if index > len(items) and filler is None:
+    if index > len(items) and not filler:
         return wrong_type(rt, "REPLACE_NTH")
-    found = items + [filler] * (index - len(items))
+    if index > MAX_RANGE:
+        raise ArangoError(32, "too many elements")
+    found = items + [*filler] * (index - len(items))
     return [*found[:index], value, *found[index + 1 :]]
 
 

@@ -7,11 +7,11 @@ import random
 from collections.abc import Callable
 from functools import reduce
 from operator import and_, or_, xor
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...errors import ArangoError
 from ..operators import MAX_RANGE, full_range
-from ..values import compare, number, to_number, truthy
+from ..values import compare, number, to_number
 from .registry import Table, Value, wrong_type
 
 if TYPE_CHECKING:
@@ -248,9 +248,10 @@ def bit_from_string(rt: Runtime, text: Value) -> Value:
 
 
 @TABLE.add("IN_RANGE", args=(5, 5))
-def in_range(rt: Runtime, value: Value, low: Value, high: Value, include_low: Any, include_high: Any) -> bool:
+def in_range(rt: Runtime, value: Value, low: Value, high: Value, include_low: Value, include_high: Value) -> Value:
+    if type(include_low) is not bool or type(include_high) is not bool:
+        return wrong_type(rt, "IN_RANGE")
     lower, upper = compare(value, low), compare(value, high)
-    above = lower > 0 or (lower == 0 and truthy(include_low))
-    return above and (upper < 0 or (upper == 0 and truthy(include_high)))
+    return (lower > 0 or (lower == 0 and include_low)) and (upper < 0 or (upper == 0 and include_high))
 
 

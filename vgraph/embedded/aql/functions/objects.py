@@ -51,6 +51,8 @@ def entries(rt: Runtime, document: Value) -> Value:
 def value_at(rt: Runtime, document: Value, path: Value) -> Value:
     if type(document) is not dict or type(path) is not list:
         return wrong_type(rt, "VALUE")
+    if not path:
+        return None
     found: Value = document
     for step in path:
         if type(step) not in (str, int, float):
