@@ -186,6 +186,17 @@ def test_sort_through_an_index(db: Database) -> None:
     ]
 
 
+@pytest.mark.parametrize("after", ["c50", "", "c98", None, 5, ["x"]])
+@pytest.mark.parametrize("direction", ["ASC", "DESC"])
+def test_pages_by_key(db: Database, after: Any, direction: str) -> None:
+    """pages by key"""
+    query = f"FOR c IN %s FILTER c._key > @after AND c._key != 'c51' SORT c._key {direction} LIMIT 3 RETURN c._key"
+    assert db.types(query % "chunks", {"after": after})[:3] == ["SingletonNode", "IndexNode", "LimitNode"]
+    slow = query.replace("c._key > @after", "NOOPT(c._key) > @after").replace("SORT c._key", "SORT NOOPT(c._key)")
+    assert db.run(query % "chunks", {"after": after}) == db.run(slow % "plain", {"after": after})
+    assert db.run(f"FOR c IN chunks SORT c._key {direction} LIMIT 1 RETURN c._key") == (["c0"] if direction == "ASC" else ["c99"])
+
+
 @pytest.mark.parametrize(
     "query",
     [

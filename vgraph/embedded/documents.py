@@ -215,6 +215,23 @@ class Collection:
             for [rowid] in rows:
                 yield rowid
 
+    def rowids_by_key(
+        self, low: str | None, high: str | None, *, strict_low: bool, strict_high: bool, reverse: bool
+    ) -> Iterator[int]:
+        """The rows whose keys lie between two keys (None = open), in order of the keys."""
+        conditions, params = [], []
+        if low is not None:
+            conditions.append("key > ?" if strict_low else "key >= ?")
+            params.append(low)
+        if high is not None:
+            conditions.append("key < ?" if strict_high else "key <= ?")
+            params.append(high)
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        cursor = self.txn.sql(f"SELECT id FROM d{self.id}{where} ORDER BY key{' DESC' if reverse else ''}", params)
+        while rows := cursor.fetchmany(256) if self.txn.read_only else cursor.fetchall():
+            for [rowid] in rows:
+                yield rowid
+
     def _scan_batches(self, statement: str) -> Iterator[list[Any]]:
         [newest] = self.txn.sql(self._sql.newest).fetchone()
         if newest is None:

@@ -300,7 +300,8 @@ class Explanation:
         if lookup.kind in ("sorted", "box"):
             index = next(item for item in collection.indexes if item.id == lookup.index)
         else:
-            index = next(item for item in collection.indexes if item.type == lookup.kind)
+            kind = "primary" if lookup.kind == "key" else lookup.kind
+            index = next(item for item in collection.indexes if item.type == kind)
         shown: dict[str, Any] = index.definition()
         if lookup.kind == "edge":
             shown = {**shown, "fields": [lookup.field]}

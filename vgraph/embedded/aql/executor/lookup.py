@@ -16,8 +16,8 @@ from .steps import Demand
 Bounds = tuple[tuple[Closure, bool], ...]
 """Limits of a range, each with whether it leaves its own value out."""
 
-NUMBER = 2
-"""`rank` of numbers."""
+NUMBER, STRING = 2, 3
+"""`rank` of numbers and of strings."""
 
 Pair = tuple[int, int]
 """A row's position in its batch, and the rowid of a document found for it."""
@@ -44,6 +44,8 @@ class Probe:
             return self.primary(collection, batch, rt)
         if self.kind == "edge":
             return self.edge(collection, batch, rt)
+        if self.kind == "key":
+            return self.by_key(collection, batch, rt, reverse)
         if self.kind == "box":
             return self.box(collection, batch, rt)
         return self.sorted(collection, batch, rt, reverse)
@@ -66,6 +68,23 @@ class Probe:
                 rowid = rowids[key]
                 if rowid is not None:
                     yield position, rowid
+
+    def by_key(self, collection: Any, batch: Batch, rt: Run, reverse: bool) -> Iterator[Pair]:
+        """A range of keys; a bound that is no string lets all keys through, or none."""
+        for position, row in enumerate(batch):
+            low, strict_low = self.tightest(self.lows, row, rt, 1)
+            high, strict_high = self.tightest(self.highs, row, rt, -1)
+            if (low is not ... and rank(low) > STRING) or (high is not ... and rank(high) < STRING):
+                continue
+            rowids = collection.rowids_by_key(
+                low if isinstance(low, str) else None,
+                high if isinstance(high, str) else None,
+                strict_low=strict_low,
+                strict_high=strict_high,
+                reverse=reverse,
+            )
+            for rowid in rowids:
+                yield position, rowid
 
     # -- _from and _to
 

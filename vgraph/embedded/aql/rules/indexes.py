@@ -115,6 +115,19 @@ def _primary(found: Sequence[Term]) -> Iterator[Choice]:
             unique = term.op == "=="
             lookup = p.Lookup("primary", 0, term.path, (equal,), (), (), term.condition, unique=unique)
             yield Choice(lookup, (term.condition,), (3 if unique else 2, 9))
+    lows = [term for term in found if term.path == "_key" and term.op in (">", ">=")]
+    highs = [term for term in found if term.path == "_key" and term.op in ("<", "<=")]
+    if lows or highs:
+        covered = tuple(term.condition for term in (*lows, *highs))
+        yield Choice(replace(BY_KEY, lows=bounds(lows), highs=bounds(highs), condition=all_of(covered)), covered, (1, 1))
+
+
+BY_KEY = p.Lookup("key", 0, "_key", (), (), (), None)
+"""The primary index read in the order of the keys."""
+
+
+def bounds(found: Sequence[Term]) -> tuple[p.Bound, ...]:
+    return tuple(p.Bound(term.value, term.op in ("<", ">")) for term in found)
 
 
 def _edge(found: Sequence[Term]) -> Iterator[Choice]:
@@ -188,11 +201,7 @@ def _ranges(
     field = index.fields[position]
     lows = [term for term in found if term.path == field and term.op in (">", ">=")]
     highs = [term for term in found if term.path == field and term.op in ("<", "<=")]
-    return (
-        tuple(p.Bound(term.value, term.op == ">") for term in lows),
-        tuple(p.Bound(term.value, term.op == "<") for term in highs),
-        [*lows, *highs],
-    )
+    return bounds(lows), bounds(highs), [*lows, *highs]
 
 
 def _holds_all(index: Any, equal: int, low: bool) -> bool:
@@ -340,17 +349,26 @@ def in_order(
         return in_order_of_lookup(node, wanted, directions.pop(), collection)
     if node.options.get("disableIndex"):
         return None
+    if wanted == ["_key"] and "indexHint" not in dict(node.options.items):
+        return ordered_by(BY_KEY, node, directions.pop(), context)
     for index in hinted(collection.indexes, node.options):
         if index.type in SORTED_TYPES and not index.sparse and index.fields[: len(wanted)] == wanted:
             lookup = p.Lookup("sorted", int(index.id), ",".join(index.fields), (), (), (), None)
-            return p.IndexNode(
-                node.variable, node.collection, (lookup,), directions.pop(), True, node.projection, id=context.node_id()
-            )
+            return ordered_by(lookup, node, directions.pop(), context)
     return None
+
+
+def ordered_by(lookup: p.Lookup, node: p.EnumerateCollectionNode, ascending: bool, context: Context) -> p.IndexNode:
+    """The whole collection in the order of an index."""
+    return p.IndexNode(
+        node.variable, node.collection, (lookup,), ascending, True, node.projection, id=context.node_id()
+    )
 
 
 def in_order_of_lookup(node: p.IndexNode, wanted: list[str], ascending: bool, collection: Any) -> p.IndexNode | None:
     """The index is chosen already: after fields that equal one value its order is that of the next fields."""
+    if len(node.lookups) == 1 and node.lookups[0].kind == "key" and wanted == ["_key"]:
+        return replace(node, ascending=ascending, sorted=True)
     if len(node.lookups) != 1 or node.lookups[0].kind != "sorted":
         return None
     lookup = node.lookups[0]
