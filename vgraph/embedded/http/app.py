@@ -13,6 +13,7 @@ from typing import Final
 from vgraph.embedded import users
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.expiry import Sweeper
 from vgraph.embedded.http import (
     absent,
     admin,
@@ -75,11 +76,13 @@ class App:
         self.transactions = transactions.StreamTransactions(engine)
         self.jobs = jobs.Jobs()
         self.queries = queries.RunningQueries()
+        self._sweeper = Sweeper(engine)
         self._known_credentials: dict[bytes, str] = {}
 
     def handle(self, request: Request) -> Answer:
         """Answer a request; whatever goes wrong becomes an error answer."""
         try:
+            self._sweeper.pass_by()
             context = Context(self, request, self._user(request))
             self._check_access(context)
             mode = request.headers.get("x-arango-async")

@@ -1,0 +1,109 @@
+"""A process killed at any moment loses nothing that was acknowledged and leaves nothing half done."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from vgraph.embedded import ddl
+from vgraph.embedded.engine import Engine
+from vgraph.embedded.indexes import PersistentIndex
+
+# Writes batches of documents that belong together, and says so after each commit, until it is killed.
+WRITER = """
+import sys
+from vgraph.embedded.engine import Engine
+engine = Engine.open(sys.argv[1])
+start = int(sys.argv[2])
+for batch in range(start, start + 100000):
+    with engine.writing() as txn:
+        docs, edges = txn.collection("docs", write=True), txn.collection("edges", write=True)
+        for n in range(10):
+            docs.insert({"_key": f"{batch}-{n}", "batch": batch, "n": n, "embedding": [batch / 64, n / 64], "text": "x" * 200})
+            edges.insert({"_from": f"docs/{batch}-{n}", "_to": f"docs/{batch}-{(n + 1) % 10}"})
+        if batch % 3 == 0 and batch > start:
+            for n in range(10):
+                docs.update(f"{batch - 1}-{n}", {"updated": batch})
+    sys.stdout.write(f"{batch}\\n")
+    sys.stdout.flush()
+"""
+
+
+def make(path: Path) -> None:
+    engine = Engine.open(path)
+    with engine.writing() as txn:
+        ddl.create_collection(txn, "docs")
+        ddl.create_collection(txn, "edges", 3)
+        ddl.create_index(txn, "docs", {"type": "persistent", "fields": ["batch", "n"], "unique": True})
+        ddl._move_outside(txn, txn.info("docs"), "embedding")
+    engine.close()
+
+
+def kill_after(path: Path, start: int, seconds: float) -> list[int]:
+    """Run the writer, kill it; the batches it had acknowledged."""
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(start)], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    first = writer.stdout.readline()
+    time.sleep(seconds)
+    writer.send_signal(signal.SIGKILL)
+    rest, _ = writer.communicate()
+    lines = (first + rest).split("\n")
+    return [int(line) for line in lines[:-1]]  # what has no newline was not said in full
+
+
+def check(path: Path, acknowledged: list[int]) -> int:
+    """Everything acknowledged is there, every batch is whole, indexes agree with documents; the next batch's number."""
+    engine = Engine.open(path)
+    with engine.reading() as txn:
+        docs, edges = txn.collection("docs"), txn.collection("edges")
+        batches: dict[int, set[int]] = {}
+        rows = {}
+        for row, doc in docs.scan():
+            batches.setdefault(doc["batch"], set()).add(doc["n"])
+            assert doc["embedding"] == [doc["batch"] / 64, doc["n"] / 64]
+            rows[row] = doc
+        assert set(acknowledged) <= set(batches)
+        assert all(found == set(range(10)) for found in batches.values())
+        for batch in batches:
+            updates = {doc.get("updated") for doc in rows.values() if doc["batch"] == batch}
+            assert len(updates) == 1
+        index = docs.indexes[1]
+        assert isinstance(index, PersistentIndex)
+        assert sorted(index.lookup(txn)) == sorted(rows) and docs.count() == len(rows) == edges.count()
+        assert len(list(edges.edges("out", [doc["_id"] for doc in rows.values()]))) == len(rows)
+        assert txn.sql("PRAGMA quick_check").fetchone() == ("ok",)
+    engine.close()
+    return max(batches, default=-1) + 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kill_9_keeps_what_was_acknowledged(tmp_path: Path, seed: int) -> None:
+    path, rng = tmp_path / "killed.db", random.Random(seed)
+    make(path)
+    start, acknowledged = 0, []
+    for _ in range(3):
+        acknowledged += kill_after(path, start, rng.random() * 0.3)
+        start = check(path, acknowledged)
+    assert acknowledged
+
+
+def test_a_file_whose_creation_was_cut_short_is_created_anew(tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+    engine = Engine.open(tmp_path / "empty.db")
+    with engine.reading() as txn:
+        assert "_system" in txn.catalog.databases
+    engine.close()
+
+
+def test_commits_are_synchronous(tmp_path: Path) -> None:
+    engine = Engine.open(tmp_path / "sync.db")
+    with engine.writing() as txn:
+        assert txn.sql("PRAGMA synchronous").fetchone() == (2,)
+        assert txn.sql("PRAGMA journal_mode").fetchone() == ("wal",)
+    engine.close()
