@@ -25,6 +25,13 @@ def test_passing_faults_are_retried(server, status):
     assert len(server.requests) == 2
 
 
+def test_retries_are_logged_and_never_printed(server, caplog, capsys):
+    server.script = [Response({"error": "busy"}, 503), OK]
+    endpoint(server).models()
+    assert capsys.readouterr().out == ""
+    assert "stamina.retry_scheduled" in caplog.text
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 422])
 def test_final_faults_are_not_retried(server, status):
     server.script = [Response({"error": {"message": "no"}}, status)]

@@ -67,6 +67,8 @@ class Endpoint:
         """The SDK's client; its own retries are off, since ours obey one policy for every stage."""
         for transport in ("httpx", "httpx2"):  # they log whole addresses, which may hold a password or a token
             logging.getLogger(transport).setLevel(logging.WARNING)
+        retries = require("stamina").instrumentation  # left alone it prints to standard output, between our JSON
+        retries.set_on_retry_hooks([retries.LoggingOnRetryHook])
         made: OpenAI = require("openai").OpenAI(
             base_url=self._url, api_key=self._key or "none", timeout=self._timeout_s, max_retries=0
         )
