@@ -75,7 +75,9 @@ def test_queries_come_in_batches(db: Any) -> None:
 def test_a_batch_can_be_asked_for_again(db: Any) -> None:
     cursor = db.aql.execute("FOR i IN 1..5 RETURN i", batch_size=2, allow_retry=True)
     cursor.batch().clear()
-    assert cursor.fetch()["batch"] == [3, 4] == cursor.fetch(batch_id="2")["batch"]
+    assert cursor.fetch()["batch"] == [3, 4]
+    cursor._next_batch_id = "2"  # as a client does whose answer was lost
+    assert cursor.fetch()["batch"] == [3, 4]
     assert cursor.fetch()["batch"] == [5]
 
 
@@ -91,7 +93,11 @@ def test_cursors_end(db: Any) -> None:
 
 
 def test_errors_carry_the_servers_numbers(db: Any) -> None:
-    for query, code, status in (("RETURN", 1501, 400), ("FOR d IN nowhere RETURN d", 1203, 404), ("RETURN @x", 1551, 400)):
+    for query, code, status in (
+        ("RETURN", 1501, 400),
+        ("FOR d IN nowhere RETURN d", 1203, 404),
+        ("RETURN @x", 1551, 400),
+    ):
         with pytest.raises(AQLQueryExecuteError) as error:
             db.aql.execute(query)
         assert (error.value.error_code, error.value.http_code) == (code, status)
@@ -131,7 +137,8 @@ def test_jobs_run_in_the_background(db: Any) -> None:
 
 
 def test_graphs(db: Any) -> None:
-    graph = db.create_graph("g", edge_definitions=[{"edge_collection": "knows", "from_vertex_collections": ["p"], "to_vertex_collections": ["p"]}])
+    definition = {"edge_collection": "knows", "from_vertex_collections": ["p"], "to_vertex_collections": ["p"]}
+    graph = db.create_graph("g", edge_definitions=[definition])
     people, knows = graph.vertex_collection("p"), graph.edge_collection("knows")
     for key in "abc":
         people.insert({"_key": key})
@@ -199,7 +206,9 @@ def test_vectors_come_back_as_they_were_given(db: Any) -> None:
     exact = [n / 64 for n in range(8)]
     docs = [{"_key": str(n), "embedding": [(n * i % 7 + 1) / 64 for i in range(8)]} for n in range(200)]
     col.insert_many(docs)
-    col.add_index({"type": "vector", "fields": ["embedding"], "params": {"metric": "cosine", "dimension": 8, "nLists": 2}})
+    col.add_index(
+        {"type": "vector", "fields": ["embedding"], "params": {"metric": "cosine", "dimension": 8, "nLists": 2}}
+    )
     col.insert({"_key": "x", "embedding": exact, "after": 1})
     col.update({"_key": "x", "more": 2})
     assert col.get("x")["embedding"] == exact

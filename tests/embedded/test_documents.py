@@ -285,7 +285,9 @@ def test_edges_are_found_from_both_ends_in_insertion_order(engine: Engine) -> No
         for side, near, far in (("out", 0, 1), ("in", 1, 0)):
             found = list(edges.edges(side, vertices[:20]))  # type: ignore[arg-type]
             for vertex in vertices[:20]:
-                expected = [(vertex, row, pair[far]) for row, pair in zip(rows, ends, strict=True) if pair[near] == vertex]
+                expected = [
+                    (vertex, row, pair[far]) for row, pair in zip(rows, ends, strict=True) if pair[near] == vertex
+                ]
                 assert [entry for entry in found if entry[0] == vertex] == expected
 
 
@@ -325,7 +327,12 @@ def test_schemas_refuse_at_their_level(engine: Engine) -> None:
 
 
 def test_computed_values(engine: Engine) -> None:
-    computed = {"name": "full", "expression": "RETURN CONCAT(@doc.a, '-', @doc.b)", "overwrite": True, "computeOn": ["insert"]}
+    computed = {
+        "name": "full",
+        "expression": "RETURN CONCAT(@doc.a, '-', @doc.b)",
+        "overwrite": True,
+        "computeOn": ["insert"],
+    }
     with engine.writing() as txn:
         ddl.create_collection(txn, "s", 2, {"computedValues": [computed]})
         s = txn.collection("s", write=True)
@@ -346,7 +353,19 @@ def v(engine: Engine) -> Iterator[Collection]:
         yield txn.collection("v", write=True)
 
 
-VECTORS = [[0.5, -0.25], [0.1, 0.2], [1, 2, 3], [1.0, 2.0], [1, 0.5], [], None, "text", ["a"], [True, 1.0], [1e300, 1.0]]
+VECTORS = [
+    [0.5, -0.25],
+    [0.1, 0.2],
+    [1, 2, 3],
+    [1.0, 2.0],
+    [1, 0.5],
+    [],
+    None,
+    "text",
+    ["a"],
+    [True, 1.0],
+    [1e300, 1.0],
+]
 
 
 @pytest.mark.parametrize("vector", VECTORS)
@@ -460,7 +479,9 @@ def test_renaming_goes_through_to_documents_and_graphs(engine: Engine) -> None:
     from vgraph.embedded import named_graphs
 
     with engine.writing() as txn:
-        named_graphs.create_graph(txn, {"name": "g", "edgeDefinitions": [{"collection": "edges", "from": ["c"], "to": ["c"]}]})
+        named_graphs.create_graph(
+            txn, {"name": "g", "edgeDefinitions": [{"collection": "edges", "from": ["c"], "to": ["c"]}]}
+        )
         txn.collection("c", write=True).insert({"_key": "a"})
         ddl.rename_collection(txn, "c", "d")
         assert (txn.collection("d").get("a") or {})["_id"] == "d/a"

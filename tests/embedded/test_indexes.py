@@ -37,7 +37,27 @@ def c(txn: Transaction) -> Collection:
     return txn.collection("c", write=True)
 
 
-VALUES: list[Any] = [None, False, True, -1, 0, 1, 1.5, 2**60, "", "a", "ab", "b", "ä", [], [1], [1, 2], {}, {"a": 1}, {"b": 1}]
+VALUES: list[Any] = [
+    None,
+    False,
+    True,
+    -1,
+    0,
+    1,
+    1.5,
+    2**60,
+    "",
+    "a",
+    "ab",
+    "b",
+    "ä",
+    [],
+    [1],
+    [1, 2],
+    {},
+    {"a": 1},
+    {"b": 1},
+]
 
 
 def fill(txn: Transaction, count: int = 400) -> dict[int, dict[str, Any]]:
@@ -80,7 +100,9 @@ def test_batched_lookups_and_groups(txn: Transaction) -> None:
     pairs = [(a, b) for a in VALUES for b in VALUES]
     expected = [(n, row) for n, pair in enumerate(pairs) for row in index.lookup(txn, pair)]
     assert list(index.lookup_many(txn, pairs)) == expected
-    assert list(index.lookup_many(txn, [(a,) for a in VALUES])) == [(n, r) for n, a in enumerate(VALUES) for r in index.lookup(txn, (a,))]
+    assert list(index.lookup_many(txn, [(a,) for a in VALUES])) == [
+        (n, r) for n, a in enumerate(VALUES) for r in index.lookup(txn, (a,))
+    ]
     assert sum(count for _, count in index.groups(txn, 2)) == len(docs)
     for [a], count in index.groups(txn, 1):
         assert count == index.count(txn, [a])
@@ -109,7 +131,11 @@ def test_sparse_indexes_leave_nulls_out(txn: Transaction) -> None:
 
 
 def test_nested_paths_and_array_elements(txn: Transaction) -> None:
-    nested, tags, names = add(txn, fields=["a.b"]), add(txn, fields=["tags[*]"]), add(txn, fields=["tags[*].name", "a.b"])
+    nested, tags, names = (
+        add(txn, fields=["a.b"]),
+        add(txn, fields=["tags[*]"]),
+        add(txn, fields=["tags[*].name", "a.b"]),
+    )
     one = c(txn).insert({"a": {"b": 5}, "tags": ["x", "y", "x"]}).rowid
     two = c(txn).insert({"a": 1, "tags": [{"name": "n"}, 3]}).rowid
     three = c(txn).insert({"tags": "no list"}).rowid
@@ -125,7 +151,9 @@ def test_nested_paths_and_array_elements(txn: Transaction) -> None:
 def test_unique_violations_in_the_servers_words(txn: Transaction) -> None:
     index = add(txn, fields=["a", "b"], unique=True)
     first = c(txn).insert({"_key": "first", "a": 1, "b": 2})
-    message = f"unique constraint violated - in index {index.name} of type persistent over 'a, b'; conflicting key: first"
+    message = (
+        f"unique constraint violated - in index {index.name} of type persistent over 'a, b'; conflicting key: first"
+    )
     c(txn).insert({"_key": "second", "a": 1, "b": 3})
     for write in (
         lambda: c(txn).insert({"a": 1, "b": 2}),
@@ -189,7 +217,13 @@ def test_expired_documents_go(tmp_path: Path) -> None:
         ddl.create_collection(txn, "c")
         index = add(txn, type="ttl", fields=["at"], expireAfter=60)
         assert isinstance(index, TtlIndex)
-        for key, at in (("old", now - 61), ("new", now), ("iso", "2001-01-01T00:00:00Z"), ("never", "some day"), ("none", None)):
+        for key, at in (
+            ("old", now - 61),
+            ("new", now),
+            ("iso", "2001-01-01T00:00:00Z"),
+            ("never", "some day"),
+            ("none", None),
+        ):
             c(txn).insert({"_key": key, "at": at})
     assert expiry.sweep(engine) == 2
     with engine.reading() as txn:

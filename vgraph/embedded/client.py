@@ -160,7 +160,7 @@ def _dumps(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
-def open(url: str | os.PathLike[str], **options: Any) -> ArangoClient:  # noqa: A001 - the verb of this module
+def open(url: str | os.PathLike[str], **options: Any) -> ArangoClient:
     """An ArangoClient for `embedded:PATH` (or a path); `options` go to ArangoClient. Close it with `client.close()`."""
     path = path_of(url) if isinstance(url, str) and is_embedded(url) else Path(url)
     options.setdefault("serializer", _dumps)

@@ -73,7 +73,9 @@ def normalise_properties(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def create_collection(txn: Transaction, name: Any, kind: int = DOCUMENT, body: dict[str, Any] | None = None) -> CollectionInfo:
+def create_collection(
+    txn: Transaction, name: Any, kind: int = DOCUMENT, body: dict[str, Any] | None = None
+) -> CollectionInfo:
     """Create a collection (type 2 document, 3 edge); 1207, 1208, 1218."""
     body = body or {}
     names.check_collection(name, system=bool(body.get("isSystem")))
@@ -244,7 +246,9 @@ def _move_outside(txn: Transaction, info: CollectionInfo, attribute: str) -> Non
             packed = externals.pack(doc.get(attribute))
             if packed is not None:
                 externals.store(txn, table, rowid, packed)
-                txn.sql(f"UPDATE {info.table} SET body = ? WHERE id = ?", (orjson.dumps({**doc, attribute: None}), rowid))
+                txn.sql(
+                    f"UPDATE {info.table} SET body = ? WHERE id = ?", (orjson.dumps({**doc, attribute: None}), rowid)
+                )
     kept = [*((item.attribute, item.table) for item in info.externals), (attribute, table)]
     txn.sql("UPDATE collections SET externals = ? WHERE id = ?", (orjson.dumps(kept), info.id))
     txn.catalog_changed()

@@ -97,7 +97,20 @@ def create_table(txn: Transaction, collection_id: int) -> None:
 class Collection:
     """A collection bound to a transaction."""
 
-    __slots__ = ("_edges", "_externals", "_prefix", "_rules", "_secondary", "_sql", "_whole_indexes", "id", "info", "name", "txn", "type")
+    __slots__ = (
+        "_edges",
+        "_externals",
+        "_prefix",
+        "_rules",
+        "_secondary",
+        "_sql",
+        "_whole_indexes",
+        "id",
+        "info",
+        "name",
+        "txn",
+        "type",
+    )
 
     def __init__(self, txn: Transaction, info: CollectionInfo) -> None:
         self.txn = txn
@@ -500,7 +513,9 @@ def merge(old: Document, patch: Document, *, keep_null: bool, merge_objects: boo
 def _without_nulls(doc: Document) -> Document:
     """Without null attributes, also of objects inside; lists are left alone."""
     return {
-        name: _without_nulls(value) if type(value) is dict else value for name, value in doc.items() if value is not None
+        name: _without_nulls(value) if type(value) is dict else value
+        for name, value in doc.items()
+        if value is not None
     }
 
 

@@ -1,7 +1,8 @@
 """One SQLite file as an ArangoDB deployment: connections, snapshots, transactions.
 
-The file is in WAL mode with synchronous=FULL: readers see a snapshot and never block, one writer at a time, and what was acknowledged is on disk.
-All that one request writes (documents, index entries, postings, counters) is one SQLite transaction.
+The file is in WAL mode with synchronous=FULL: readers see a snapshot and never block, one writer at a time, and what was
+acknowledged is on disk. All that one request writes (documents, index entries, postings, counters) is one SQLite
+transaction.
 """
 
 from __future__ import annotations
@@ -134,8 +135,9 @@ class Engine:
     ) -> Transaction:
         """Start a transaction.
 
-        read_only: a snapshot. Otherwise the writer's place is taken at once, or with `lazy` at the first write (1200 when somebody else wrote since).
-        When `read`, `write` or `exclusive` name collections, only those of `write` and `exclusive` may be written (1652).
+        read_only: a snapshot. Otherwise the writer's place is taken at once, or with `lazy` at the first write (1200
+        when somebody else wrote since). When `read`, `write` or `exclusive` name collections, only those of `write`
+        and `exclusive` may be written (1652).
         """
         txn = Transaction(self, self._take(), database, read_only=read_only, lock_timeout=lock_timeout)
         try:

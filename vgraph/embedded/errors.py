@@ -163,7 +163,12 @@ ERRORS: Final[dict[int, ErrorKind]] = {
         (1943, "GRAPH_CREATE_MALFORMED_ORPHAN_LIST", "malformed orphan list", 400),
         (1944, "GRAPH_EDGE_DEFINITION_IS_DOCUMENT", "edge definition collection is a document collection", 400),
         (1946, "GRAPH_NO_INITIAL_COLLECTION", "no valid initial collection found", 400),
-        (1947, "GRAPH_REFERENCED_VERTEX_COLLECTION_NOT_USED", "referenced vertex collection is not part of the graph", 404),
+        (
+            1947,
+            "GRAPH_REFERENCED_VERTEX_COLLECTION_NOT_USED",
+            "referenced vertex collection is not part of the graph",
+            404,
+        ),
         (1948, "GRAPH_NEGATIVE_EDGE_WEIGHT", "negative edge weight found", 400),
         (1949, "GRAPH_VERTEX_NOT_FOUND", "vertex not found", 404),
     )

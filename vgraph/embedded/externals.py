@@ -52,17 +52,17 @@ def create_table(txn: Transaction, table: str) -> None:
 
 
 def store(txn: Transaction, table: str, rowid: int, packed: tuple[int, bytes]) -> None:
-    txn.sql(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", (rowid, *packed))  # noqa: S608
+    txn.sql(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", (rowid, *packed))
 
 
 def forget(txn: Transaction, table: str, rowid: int) -> None:
-    txn.sql(f"DELETE FROM {table} WHERE id = ?", (rowid,))  # noqa: S608
+    txn.sql(f"DELETE FROM {table} WHERE id = ?", (rowid,))
 
 
 def load(txn: Transaction, table: str, rowids: Sequence[int]) -> dict[int, list[Any]]:
     """The lists of many rows; rows without one are left out."""
     found: dict[int, list[Any]] = {}
     for chunk in pad(rowids):
-        rows = txn.sql(f"SELECT id, kind, vec FROM {table} WHERE id IN ({marks(len(chunk))})", chunk)  # noqa: S608
+        rows = txn.sql(f"SELECT id, kind, vec FROM {table} WHERE id IN ({marks(len(chunk))})", chunk)
         found.update((rowid, unpack(kind, raw)) for rowid, kind, raw in rows)
     return found

@@ -1,7 +1,8 @@
 """Indexes of a collection: what they store, how they are kept up, how they are looked up.
 
-Entries live in tables named after the index's number, ordered by `keycodec` in AQL's order. Definitions take and give the shapes of the HTTP API
-(ArangoDB documentation, "HTTP interfaces for indexes"); inverted and vector indexes and the links of views come from search.py and vectors.py.
+Entries live in tables named after the index's number, ordered by `keycodec` in AQL's order. Definitions take and give
+the shapes of the HTTP API (ArangoDB documentation, "HTTP interfaces for indexes"); inverted and vector indexes and the
+links of views come from search and vectors.
 """
 
 from __future__ import annotations
@@ -233,11 +234,12 @@ class PersistentIndex(Index):
         return [keycodec.encode(values)]
 
     def _expanded_keys(self, doc: Document) -> list[bytes]:
-        choices = [_elements(doc, field) if _EXPANSION in field else [read(doc)] for field, read in zip(self.fields, self._readers, strict=True)]
+        choices = [
+            _elements(doc, field) if _EXPANSION in field else [read(doc)]
+            for field, read in zip(self.fields, self._readers, strict=True)
+        ]
         keys = [
-            keycodec.encode(values)
-            for values in itertools.product(*choices)
-            if not self.sparse or None not in values
+            keycodec.encode(values) for values in itertools.product(*choices) if not self.sparse or None not in values
         ]
         return list(dict.fromkeys(keys)) if self.deduplicate or not self.unique else keys
 
@@ -402,13 +404,20 @@ class TtlIndex(Index):
         after = definition.get("expireAfter")
         if isinstance(after, bool) or not isinstance(after, int | float) or after < 0:
             raise ArangoError(10, "expireAfter attribute must be a non-negative number")
-        return {"type": "ttl", "fields": fields, "expireAfter": after, "sparse": True, "unique": False, "estimates": False}
+        return {
+            "type": "ttl",
+            "fields": fields,
+            "expireAfter": after,
+            "sparse": True,
+            "unique": False,
+            "estimates": False,
+        }
 
     def definition(self) -> dict[str, Any]:
         return dict(sorted({**self.spec, "id": str(self.id)}.items()))
 
     def same_as(self, spec: dict[str, Any]) -> bool:
-        return spec["type"] == "ttl" and spec["fields"] == self.fields and spec["expireAfter"] == self.spec["expireAfter"]
+        return all(spec.get(name) == self.spec[name] for name in ("type", "fields", "expireAfter"))
 
     def create(self, txn: Transaction) -> None:
         txn.sql(f"CREATE TABLE {self._table} (t REAL NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (t, id)) WITHOUT ROWID")
@@ -452,7 +461,7 @@ class MdiIndex(Index):
     @classmethod
     def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:
         if definition.get("fieldValueTypes") != "double":
-            raise ArangoError(10, "z-order index requires `fieldValueTypes` to be set to `double` - future releases might lift this requirement")
+            raise ArangoError(10, "`fieldValueTypes` has to be `double`")
         unique, sparse = bool(definition.get("unique", False)), bool(definition.get("sparse", False))
         spec = {
             "type": definition["type"],
@@ -481,7 +490,9 @@ class MdiIndex(Index):
     def create(self, txn: Transaction) -> None:
         columns = ", ".join(f"{column} REAL NOT NULL" for column in self._columns)
         order = ", ".join(("p", *self._columns, "id"))
-        txn.sql(f"CREATE TABLE {self._table} (p BLOB NOT NULL, {columns}, id INTEGER NOT NULL, PRIMARY KEY ({order})) WITHOUT ROWID")
+        txn.sql(
+            f"CREATE TABLE {self._table} (p BLOB NOT NULL, {columns}, id INTEGER NOT NULL, PRIMARY KEY ({order})) WITHOUT ROWID"
+        )
         txn.sql(f"CREATE INDEX {self._table}_id ON {self._table} (id)")
 
     def drop(self, txn: Transaction) -> None:
@@ -498,7 +509,9 @@ class MdiIndex(Index):
             raise ArangoError(1561)
         if self.unique:
             same = " AND ".join(("p = ?", *(f"{column} = ?" for column in self._columns)))
-            found = txn.sql(f"SELECT id FROM {self._table} WHERE {same} LIMIT 1", (self._prefix(doc), *values)).fetchone()
+            found = txn.sql(
+                f"SELECT id FROM {self._table} WHERE {same} LIMIT 1", (self._prefix(doc), *values)
+            ).fetchone()
             if found is not None and found[0] != rowid:
                 [key] = txn.sql(f"SELECT key FROM d{self.collection_id} WHERE id = ?", found).fetchone()
                 over = ", ".join(self.fields)

@@ -1,8 +1,9 @@
 """Index keys: lists of AQL values as bytes whose bytewise order is AQL's order.
 
-null < bool < number < string < array < object; arrays compare element by element, padded with null; objects over the sorted union of their
-attribute names, a missing one counting as null (ArangoDB documentation, "Type and value order"). So trailing nulls of an array and null attributes of
-an object leave no trace, and a smaller attribute name makes the greater object.
+null < bool < number < string < array < object; arrays compare element by element, padded with null; objects over the
+sorted union of their attribute names, a missing one counting as null (ArangoDB documentation, "Type and value order").
+So trailing nulls of an array and null attributes of an object leave no trace, and a smaller attribute name makes the
+greater object.
 
 Every encoded value is prefix-free and starts with a tag below 0xF0: `key + HIGH` is above everything that starts with `key`.
 """

@@ -1,7 +1,7 @@
 """Named graphs as data: their definitions in `_graphs`, and writes that keep the graph's promises.
 
-Source: ArangoDB documentation, "HTTP interface for named graphs". Options for clusters (SmartGraphs, satellites) are recorded and given back; they say
-where data is placed and change nothing on one machine.
+Source: ArangoDB documentation, "HTTP interface for named graphs". Options for clusters (SmartGraphs, satellites) are
+recorded and given back; they say where data is placed and change nothing on one machine.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def add_edge_definition(txn: Transaction, name: str, body: Any) -> Document:
     return _change(txn, name, [*graph["edgeDefinitions"], definition], orphans)
 
 
-def replace_edge_definition(txn: Transaction, name: str, collection: str, body: Any, *, drop_collections: bool = False) -> Document:
+def replace_edge_definition(
+    txn: Transaction, name: str, collection: str, body: Any, *, drop_collections: bool = False
+) -> Document:
     """Change the vertex collections of an edge definition, in every graph that has it; those no longer used become orphans."""
     graph = txn.graph(name)
     [definition] = _check_definitions([body])
@@ -193,7 +195,11 @@ def rename_collection(txn: Transaction, old: str, new: str) -> None:
     for graph in all_graphs(txn):
         if old in _collections_of(graph):
             definitions = [
-                {"collection": new if item["collection"] == old else item["collection"], "from": renamed(item["from"]), "to": renamed(item["to"])}
+                {
+                    "collection": renamed([item["collection"]])[0],
+                    "from": renamed(item["from"]),
+                    "to": renamed(item["to"]),
+                }
                 for item in graph["edgeDefinitions"]
             ]
             _change(txn, graph["_key"], definitions, renamed(graph["orphanCollections"]))
@@ -225,7 +231,9 @@ def _check_definitions(definitions: Any) -> list[Document]:
         ends = [item.get("from"), item.get("to")]
         if not all(isinstance(end, list) and end and all(isinstance(name, str) for name in end) for end in ends):
             raise ArangoError(1923)
-        checked.append({"collection": item["collection"], "from": sorted(set(item["from"])), "to": sorted(set(item["to"]))})
+        checked.append(
+            {"collection": item["collection"], "from": sorted(set(item["from"])), "to": sorted(set(item["to"]))}
+        )
     if len({item["collection"] for item in checked}) < len(checked):
         raise ArangoError(1920)
     return checked

@@ -39,7 +39,8 @@ def _is_extended(name: str, longest: int) -> bool:
     return (
         0 < len(name.encode("utf-8", "replace")) <= longest
         and not name[0].isdigit()
-        and name[0] not in " ." and name[-1] != " "
+        and name[0] not in " ."
+        and name[-1] != " "
         and "/" not in name
         and all(ord(letter) >= 32 and ord(letter) != 127 for letter in name)
         and unicodedata.is_normalized("NFC", name)

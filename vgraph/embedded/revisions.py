@@ -1,7 +1,7 @@
 """Document revisions: a hybrid logical clock (milliseconds << 20 | counter) written in ArangoDB's 64-letter alphabet.
 
-Source: ArangoDB documentation, "Document revisions", and Kulkarni et al., "Logical Physical Clocks" (2014). The text of a revision is opaque to
-clients; `decode` gives numbers that order revisions by age.
+Source: ArangoDB documentation, "Document revisions", and Kulkarni et al., "Logical Physical Clocks" (2014). The text of
+a revision is opaque to clients; `decode` gives numbers that order revisions by age.
 """
 
 from typing import Final

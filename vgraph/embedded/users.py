@@ -1,7 +1,8 @@
 """Users, their passwords and grants, and the tokens they log in with.
 
-Source: ArangoDB documentation, "HTTP interface for users" and "HTTP API authentication". Passwords are salted scrypt hashes; tokens are JWTs (HS256, one hour).
-The engine runs inside its caller's process, so grants are kept and answered but nothing is refused on their account.
+Source: ArangoDB documentation, "HTTP interface for users" and "HTTP API authentication". Passwords are salted scrypt
+hashes; tokens are JWTs (HS256, one hour). The engine runs inside its caller's process: grants are kept and answered, and
+only an App that authenticates refuses anything, by database.
 """
 
 from __future__ import annotations

@@ -32,7 +32,19 @@ def version(context: Context) -> Answer:
 
 @routes.on("GET", "/_api/engine")
 def engine(context: Context) -> Answer:
-    indexes = ["primary", "edge", "hash", "skiplist", "ttl", "persistent", "geo", "mdi", "mdi-prefixed", "inverted", "vector"]
+    indexes = [
+        "primary",
+        "edge",
+        "hash",
+        "skiplist",
+        "ttl",
+        "persistent",
+        "geo",
+        "mdi",
+        "mdi-prefixed",
+        "inverted",
+        "vector",
+    ]
     aliases = {"hash": "persistent", "skiplist": "persistent", "zkd": "mdi"}
     supports = {"indexes": indexes, "aliases": {"indexes": aliases}}
     return json_answer({"name": "sqlite", "supports": supports, "endianness": sys.byteorder})
@@ -75,7 +87,13 @@ def status(context: Context) -> Answer:
             "foxxApi": False,
             "host": "embedded",
             "pid": os.getpid(),
-            "serverInfo": {"role": "SINGLE", "readOnly": False, "writeOpsEnabled": True, "maintenance": False, "progress": {}},
+            "serverInfo": {
+                "role": "SINGLE",
+                "readOnly": False,
+                "writeOpsEnabled": True,
+                "maintenance": False,
+                "progress": {},
+            },
         }
     )
 
@@ -112,7 +130,12 @@ def echo(context: Context) -> Answer:
 @routes.on("GET", "/_admin/statistics")
 def statistics(context: Context) -> Answer:
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    connections = {"httpConnections": 0, "connectionTime": _NO_COUNTS, "totalTime": _NO_COUNTS, "requestTime": _NO_COUNTS}
+    connections = {
+        "httpConnections": 0,
+        "connectionTime": _NO_COUNTS,
+        "totalTime": _NO_COUNTS,
+        "requestTime": _NO_COUNTS,
+    }
     return json_answer(
         {
             "time": time.time(),

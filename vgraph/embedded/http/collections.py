@@ -76,7 +76,7 @@ def create(context: Context) -> Answer:
         raise ArangoError(1208)
     kind = body.get("type", 2)
     with context.app.engine.writing(context.database) as txn:
-        info = ddl.create_collection(txn, body["name"], _KINDS.get(kind, kind) if isinstance(kind, str) else kind, body)
+        info = ddl.create_collection(txn, body["name"], _KINDS.get(kind, 0) if isinstance(kind, str) else kind, body)
         return json_answer({"error": False, "code": 200, **full(txn, info)})
 
 

@@ -83,9 +83,7 @@ def modify(context: Context, collection: str, key: str) -> Answer:
 def remove(context: Context, collection: str, key: str) -> Answer:
     rev = _unquoted(context.request.headers.get("if-match"))
     whole = context.request.flag("returnOld")
-    return _write_one(
-        context, collection, lambda target: target.remove(key, rev=rev, whole=whole), created=False
-    )
+    return _write_one(context, collection, lambda target: target.remove(key, rev=rev, whole=whole), created=False)
 
 
 def _write_one(context: Context, name: str, write: Callable[[Collection], Written], *, created: bool) -> Answer:

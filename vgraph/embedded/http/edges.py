@@ -39,7 +39,12 @@ def _answer(context: Context, name: str, vertices: list[Any]) -> Answer:
     with context.reading() as txn:
         edges = txn.collection(name)
         found = edges.fetch(_rows(edges, _SIDES[direction], vertices))
-    stats = {**_STATS, "documentLookups": len(found), "scannedIndex": len(found), "cursorsCreated": len(_SIDES[direction])}
+    stats = {
+        **_STATS,
+        "documentLookups": len(found),
+        "scannedIndex": len(found),
+        "cursorsCreated": len(_SIDES[direction]),
+    }
     return done(200, edges=found, stats=stats)
 
 

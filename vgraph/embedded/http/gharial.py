@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vgraph.embedded import named_graphs
-from vgraph.embedded.documents import Document, Written
+from vgraph.embedded.documents import Collection, Document, Written
 from vgraph.embedded.engine import Transaction
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http.context import Context
@@ -178,7 +178,7 @@ def _is_vertex(kind: str) -> bool:
     return kind == "vertex"
 
 
-def _target(txn: Transaction, graph: str, kind: str, collection: str) -> Any:
+def _target(txn: Transaction, graph: str, kind: str, collection: str) -> Collection:
     find = named_graphs.vertex_collection if _is_vertex(kind) else named_graphs.edge_collection
     return find(txn, graph, collection, write=True)
 

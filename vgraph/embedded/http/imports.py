@@ -59,9 +59,7 @@ def import_documents(context: Context) -> Answer:
     return json_answer(tally.body(details=request.flag("details")), 201)
 
 
-def _import(
-    target: Collection, docs: list[tuple[int, Any]], tally: Tally, request: Request, mode: str
-) -> None:
+def _import(target: Collection, docs: list[tuple[int, Any]], tally: Tally, request: Request, mode: str) -> None:
     complete = request.flag("complete")
     is_edge = target.type == 3
     taken: list[Any] = []
@@ -148,7 +146,9 @@ def _lines(body: bytes, tally: Tally) -> Iterator[tuple[int, Any]]:
 
 def _rows(body: bytes, tally: Tally) -> Iterator[tuple[int, Any]]:
     lines = body.split(b"\n")
-    header = _json_list(lines[0], "no JSON array found in first line" if len(lines) > 1 else "no JSON array found in second line")
+    header = _json_list(
+        lines[0], "no JSON array found in first line" if len(lines) > 1 else "no JSON array found in second line"
+    )
     if not all(isinstance(name, str) for name in header):
         raise ArangoError(400, "no JSON string array found in first line")
     for position, line in enumerate(lines[1:], 1):

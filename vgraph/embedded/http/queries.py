@@ -73,7 +73,10 @@ class RunningQueries:
             yield
         finally:
             del self._running[entry.id]
-            if self.properties["trackSlowQueries"] and time.time() - entry.started >= self.properties["slowQueryThreshold"]:
+            if (
+                self.properties["trackSlowQueries"]
+                and time.time() - entry.started >= self.properties["slowQueryThreshold"]
+            ):
                 self._slow.append(self._shape(entry, "finished"))
 
     def running(self, context: Context, result: aql.Result) -> None:
