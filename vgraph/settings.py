@@ -1,27 +1,35 @@
-"""Every setting, read once at the edge from the environment (`VGRAPH_SECTION__NAME`), a `.env` file or `vgraph.toml`.
+"""Every setting, read once at the edge from the environment (`VGRAPH_SECTION__NAME`), a `.env` file or `vgraph.toml`, in this order.
 
-Sections forbid unknown names, so that a typo is an error and not a default. Rooms below `app` take plain values, never this object.
+An unknown name is an error and not a default, in a section as well as beside the sections. What other programs keep in the environment or
+in `.env` under names of their own is left alone. Rooms below `app` take plain values, never this object.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from tomllib import TOMLDecodeError
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
-    DotEnvSettingsSource,
+    EnvSettingsSource,
+    InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
 from vgraph.errors import UserError
+
+PREFIX: Final = "VGRAPH_"
+OTHERS: Final = ("VGRAPH_TEST_", "VGRAPH_FIXTURES", "VGRAPH_CONFORMANCE", "VGRAPH_TOKEN", "VGRAPH_VIDEOS")
+"""Names (or their beginnings) that are no settings and may stand beside them: of the tests, and of docker-compose.yml."""
 
 
 class Section(BaseModel):
@@ -128,24 +136,16 @@ class ServeSettings(Section):
     token: SecretStr | None = None
 
 
-class _DotEnv(DotEnvSettingsSource):
-    """A `.env` that may hold names of other programs too: docker compose reads the same file."""
-
-    def __call__(self) -> dict[str, Any]:
-        _refuse_unknown_sections(self.env_vars)
-        return {name: value for name, value in super().__call__().items() if name in self.settings_cls.model_fields}
-
-
 class Settings(BaseSettings):
     """All sections. `Settings.load()` turns a wrong value into a UserError that names the setting and the accepted form."""
 
     model_config = SettingsConfigDict(
-        env_prefix="VGRAPH_",
+        env_prefix=PREFIX,
         env_nested_delimiter="__",
         env_file=".env",
         env_file_encoding="utf-8",
         toml_file="vgraph.toml",
-        extra="forbid",
+        extra="ignore",
         frozen=True,
     )
 
@@ -165,32 +165,72 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, _DotEnv(settings_cls), TomlConfigSettingsSource(settings_cls)
+        toml_settings = TomlConfigSettingsSource(settings_cls)
+        sources = (init_settings, env_settings, dotenv_settings, toml_settings)
+        _refuse_unknown(sources)
+        return sources
 
     @classmethod
     def load(cls, **overrides: object) -> Settings:
-        _refuse_unknown_sections(os.environ)
         try:
             return cls(**overrides)  # type: ignore[arg-type]
         except ValidationError as error:
             raise UserError(_explain(error)) from None
-        except ValueError as error:
-            raise UserError(f"settings: cannot be read ({error})") from None
+        except SettingsError as error:
+            raise UserError(f"settings: {error}") from None
+        except TOMLDecodeError as error:
+            raise UserError(f"settings: vgraph.toml: {error}") from None
+        except (UnicodeError, OSError) as error:
+            raise UserError(f"settings: .env or vgraph.toml cannot be read: {error}") from None
 
 
-def _refuse_unknown_sections(names: Iterable[str]) -> None:
-    """Names that look like settings of a section that there is not: a typo would otherwise pass as a default."""
-    written = [name.upper() for name in names if name.upper().startswith("VGRAPH_") and "__" in name]
-    sections = [section.upper() for section in Settings.model_fields]
-    unknown = sorted(n for n in written if n.removeprefix("VGRAPH_").partition("__")[0] not in sections)
+# --- what is wrong, in the words of the one who wrote it ----------------------------------------------------------------
+
+
+def _refuse_unknown(sources: Iterable[PydanticBaseSettingsSource]) -> None:
+    """Raise UserError for a section that does not exist; pydantic-settings would pass it over."""
+    unknown = [name for source in sources for name in _named(source) if not _is_known(name)]
     if unknown:
-        raise UserError(f"settings: {', '.join(unknown)}: no such section; there are {', '.join(sections)}")
+        raise UserError("settings: " + "; ".join(f"{name}: unknown setting{_near(name)}" for name in unknown))
+
+
+def _named(source: PydanticBaseSettingsSource) -> Iterator[str]:
+    """The names a source sets, as the environment would write them."""
+    if isinstance(source, InitSettingsSource):
+        yield from (PREFIX + name.upper() for name in source.init_kwargs)
+    elif isinstance(source, EnvSettingsSource):
+        yield from (name.upper() for name in source.env_vars if name.upper().startswith(PREFIX))
+
+
+def _is_known(name: str) -> bool:
+    section = name.removeprefix(PREFIX).split("__")[0].lower()
+    return section in Settings.model_fields or name.startswith(OTHERS)
+
+
+def _setting_names() -> list[str]:
+    """Every setting as the environment writes it."""
+    return [
+        f"{PREFIX}{section}__{name}".upper()
+        for section, field in Settings.model_fields.items()
+        for name in field.default.__class__.model_fields
+    ]
+
+
+def _near(name: str) -> str:
+    """The settings a mistyped name may stand for: near in spelling, or with the same last word."""
+    names = _setting_names()
+    last = name.removeprefix(PREFIX).split("__")[-1]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.8) or [n for n in names if n.endswith(f"__{last}")][:1]
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _explain(error: ValidationError) -> str:
     """One line a wrong setting: its environment name, what is wrong, never its value (it may be a secret)."""
-    lines = []
-    for item in error.errors():
-        name = "VGRAPH_" + "__".join(str(part).upper() for part in item["loc"])
-        lines.append(f"{name}: {item['msg']}")
-    return "settings: " + "; ".join(lines)
+    return "settings: " + "; ".join(_explained(item) for item in error.errors())
+
+
+def _explained(item: Mapping[str, Any]) -> str:
+    name = PREFIX + "__".join(str(part).upper() for part in item["loc"])
+    if item["type"] == "extra_forbidden":
+        return f"{name}: unknown setting{_near(name)}"
+    return f"{name}: {item['msg'].removeprefix('Value error, ')}"
