@@ -390,14 +390,16 @@ class TestPostings:
         assert database.keys("ANALYZER(d.body == 'red', 'text_en')") == ["a", "b"]
 
     def test_a_transaction_does_not_find_what_it_has_not_committed(self, database):
-        database.insert({"_key": "a", "body": "red"})
+        for key in "abcdefgh":
+            database.insert({"_key": key, "body": "red car"})
         for count in (2, 20):  # in the log, and sealed by the transaction itself
             txn = database.engine.begin(write=["c"])
             for number in range(count):
-                txn.collection("c", write=True).insert({"_key": f"{count}-{number}", "body": "red"})
-            text = "FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') RETURN d._key"
-            found = [row for batch in aql.execute(txn, "_system", text, {}, {}) for row in batch]
-            assert found == ["a"]
+                txn.collection("c", write=True).insert({"_key": f"{count}-{number}", "body": "red car"})
+            for condition in ("ANALYZER(d.body == 'red', 'text_en')", "PHRASE(d.body, 'red car', 'text_en')"):
+                text = f"FOR d IN v SEARCH {condition} RETURN d._key"
+                found = [row for batch in aql.execute(txn, "_system", text, {}, {}) for row in batch]
+                assert sorted(found) == [*"abcdefgh"]
             txn.abort()
 
     def test_another_engine_on_the_file_is_followed(self, database, tmp_path):
@@ -511,7 +513,9 @@ class TestThreads:
 
 
 class TestOffsets:
-    def test_are_bytes_of_what_matched(self, tmp_path):
+    @pytest.mark.parametrize("seal", [1, 100])
+    def test_are_bytes_of_what_matched(self, tmp_path, seal, monkeypatch):
+        monkeypatch.setattr(postings, "SEAL", seal)
         from vgraph.embedded import analyzer_store
 
         opened = Database(tmp_path / "b.db", {"includeAllFields": True})
@@ -522,6 +526,8 @@ class TestOffsets:
         with opened.engine.writing() as txn:
             view_store.change_view(txn, "v", {"links": {"c": {"fields": {"t": {"analyzers": ["off"]}}}}}, partial=True)
         opened.insert({"_key": "a", "t": "für the quick fox, quick"})
+        opened.engine.close()
+        opened.engine = Engine.open(tmp_path / "b.db")
         [found] = opened.query(
             "FOR d IN v SEARCH ANALYZER(d.t == 'quick' OR PHRASE(d.t, 'the quick'), 'off') RETURN OFFSET_INFO(d, ['t'])"
         )

@@ -6,12 +6,13 @@ in the same transaction. In memory `Postings` attaches the segments and keeps wh
 `catch_up` reads what was committed since, by this or another process. Searches see committed data only, as on a server.
 """
 
-# ruff: noqa: S608 - table names are made of the index's number
+
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -375,14 +376,14 @@ class Postings:
         names = [
             name for (name,) in txn.sql(f"SELECT DISTINCT name FROM {self.table}_blob WHERE seg = ?", (number,))
         ]
-        blobs = {name: self._blob(txn, number, name) for name in names if not sealed.lazy_names(name)}
+        blobs = {name: self.blob(txn, number, name) for name in names if not sealed.lazy_names(name)}
 
         def lazy(name: str) -> Load | None:
             return (lambda: unpack(self._late_blob(number, name))) if name in names else None
 
         return sealed.decode(low, high, blobs, lazy)
 
-    def _blob(self, txn: Transaction, number: int, name: str) -> bytes:
+    def blob(self, txn: Transaction, number: int, name: str) -> bytes:
         parts = txn.sql(f"SELECT data FROM {self.table}_blob WHERE seg = ? AND name = ? ORDER BY part", (number, name))
         return b"".join(part for (part,) in parts)
 
@@ -391,7 +392,7 @@ class Postings:
     def _late_blob(self, number: int, name: str) -> bytes:
         if self.reader is None:
             raise StaleSnapshotError
-        blob = self._blob(self.reader, number, name)
+        blob = self.blob(self.reader, number, name)
         if not blob:
             raise StaleSnapshotError
         return blob
@@ -497,20 +498,25 @@ class PostingsStore:
         writing.unsealed = 0
         writing.sealed = True
 
-    def snapshot(self, txn: Transaction) -> Postings:
-        """The postings as far as `txn` may see them: committed data only. The caller holds `postings.lock`."""
+    def source(self, txn: Transaction, stack: ExitStack) -> Transaction:
+        """The transaction to read committed postings with: `txn`, unless it has sealed the log it found."""
         writing = self._writing.get(txn)
-        if writing is None:
-            self.postings.catch_up(txn)
-        elif not writing.sealed:
-            self.postings.catch_up(txn, writing.base)
+        if writing is None or not writing.sealed:
+            return txn
+        return stack.enter_context(txn.engine.reading(txn.database))
+
+    def snapshot(self, source: Transaction) -> Postings:
+        """The postings as far as they are committed for `source`. The caller holds `postings.lock`."""
+        writing = self._writing.get(source)
+        self.postings.catch_up(source, writing.base if writing else None)
         return self.postings
 
-    def private(self, txn: Transaction) -> Postings:
+    def private(self, source: Transaction) -> Postings:
         """Postings built from this snapshot alone, for a reader older than a merge."""
         fresh = Postings(0, self.keep_positions)
         fresh.table = self.table
-        fresh.catch_up(txn)
+        writing = self._writing.get(source)
+        fresh.catch_up(source, writing.base if writing else None)
         return fresh
 
     # ----------------------------------------------------------------------------------------------- writing
@@ -547,11 +553,7 @@ class PostingsStore:
         writing.sealed = True
 
     def _seal(self, txn: Transaction, writing: _Writing) -> None:
-        if not writing.sealed:
-            # the log's rows go away below: take in first what others have committed
-            with self.postings.lock:
-                self.postings.catch_up(txn, writing.base)
-            writing.sealed = True
+        writing.sealed = True
         entries = txn.sql(f"SELECT seq, row, terms FROM {self.table}_log ORDER BY seq").fetchall()
         self._store(txn, sealed.build(entries, self.keep_positions))
         txn.sql(f"DELETE FROM {self.table}_log")
@@ -575,14 +577,23 @@ class PostingsStore:
         """While the last segments are eight of about one size, make one of them; all, when most documents are dead."""
         while True:
             listed = txn.sql(f"SELECT id, low, high, docs FROM {self.table}_seg ORDER BY high, id").fetchall()
-            living = self.postings.size - self.postings.deaths
-            if len(listed) > 1 and sum(entry[3] for entry in listed) > 2 * living + 4 * SEAL:
+            if len(listed) > 1 and listed[-1][0] % FANOUT == 0 and self._mostly_dead(txn, listed):
                 self._replace(txn, listed, first=True)
                 return
             tail = listed[-FANOUT:]
             if len(tail) < FANOUT or max(_level(entry[3]) for entry in tail) > _level(tail[-1][3]):
                 return
             self._replace(txn, tail, first=len(listed) == len(tail))
+
+    def _mostly_dead(self, txn: Transaction, listed: list[tuple[int, int, int, int]]) -> bool:
+        """Whether fewer than half of the segments' documents can still be living."""
+        reader = Postings(0, self.keep_positions)
+        reader.table = self.table
+        rows, removed = (
+            distinct(np.concatenate([unpack(reader.blob(txn, number, name)) for number, *_ in listed]))
+            for name in ("rows", "removed")
+        )
+        return sum(entry[3] for entry in listed) > 2 * (len(rows) - len(removed)) + 4 * SEAL
 
     def _replace(self, txn: Transaction, listed: list[tuple[int, int, int, int]], *, first: bool) -> None:
         reader = Postings(0, self.keep_positions)

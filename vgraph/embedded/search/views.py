@@ -328,30 +328,33 @@ def _search(
     condition = Every() if condition is None else condition
     best = None if top is None else Top(*top)
     ordered = sorted(members, key=lambda member: member[1].id)
-    with ExitStack() as locks:
+    with ExitStack() as stack:
         for _, index in ordered:
             # always in order of ids, so that two searches cannot wait for each other
-            locks.enter_context(index.store.postings.lock)
+            stack.enter_context(index.store.postings.lock)
+        sources = [index.store.source(txn, stack) for _, index in ordered]
+        opened = list(zip(ordered, sources, strict=True))
         try:
-            found = [index.store.snapshot(txn) for _, index in ordered]
-            return _run(txn, ordered, found, condition, scorers, best, offsets=offsets)
+            found = [index.store.snapshot(source) for (_, index), source in opened]
+            return _run(txn, ordered, found, sources, condition, scorers, best, offsets=offsets)
         except StaleSnapshotError:
-            found = [index.store.private(txn) for _, index in ordered]
-            return _run(txn, ordered, found, condition, scorers, best, offsets=offsets)
+            found = [index.store.private(source) for (_, index), source in opened]
+            return _run(txn, ordered, found, sources, condition, scorers, best, offsets=offsets)
 
 
 def _run(
     txn: Transaction,
     members: Sequence[tuple[Collection, SearchIndex]],
     postings: Sequence[Postings],
+    sources: Sequence[Transaction],
     condition: Condition,
     scorers: Sequence[Scorer],
     top: Top | None,
     *,
     offsets: bool,
 ) -> SearchResult:
-    for entry in postings:
-        entry.reader = txn
+    for entry, source in zip(postings, sources, strict=True):
+        entry.reader = source
     try:
         searched = [
             index.member(txn, collection, entry) for (collection, index), entry in zip(members, postings, strict=True)
@@ -359,9 +362,9 @@ def _run(
         statistics = Statistics(searched)
         evaluators = [Evaluator(member, statistics, scorers) for member in searched]
         names = [collection.name for collection, _ in members]
-        result, ords = _rows(evaluators, names, condition, scorers, top)
+        result = _rows(evaluators, names, condition, scorers, top)
         if offsets:
-            _keep_offsets(result, ords, searched, condition)
+            _keep_offsets(result, searched, sources, condition)
         return result
     finally:
         for entry in postings:
@@ -370,7 +373,7 @@ def _run(
 
 def _rows(
     evaluators: Sequence[Evaluator], names: list[str], condition: Condition, scorers: Sequence[Scorer], top: Top | None
-) -> tuple[SearchResult, Ints]:
+) -> SearchResult:
     ords: list[Ints] = []
     scores: list[list[Array]] = []
     pruned = top is not None and top.descending and len(scorers) == 1
@@ -386,7 +389,6 @@ def _rows(
             [np.zeros(len(hits.ords), np.float32) if score is None else score for score in hits.scores]
         )
     source = np.repeat(np.arange(len(ords)), [len(part) for part in ords])
-    every = np.concatenate(ords) if ords else NO_INTS
     rows = [evaluator.postings.rows.view[part] for evaluator, part in zip(evaluators, ords, strict=True)]
     rowids = np.concatenate(rows) if rows else NO_INTS
     found = [
@@ -395,9 +397,9 @@ def _rows(
     ]
     if top is not None:
         chosen = _order(found[top.scorer], top)
-        source, every, rowids = source[chosen], every[chosen], rowids[chosen]
+        source, rowids = source[chosen], rowids[chosen]
         found = [score[chosen] for score in found]
-    return SearchResult(names, source, rowids, found), every
+    return SearchResult(names, source, rowids, found)
 
 
 def _order(scores: Array, top: Top) -> Array:
@@ -411,13 +413,20 @@ def _order(scores: Array, top: Top) -> Array:
     return chosen
 
 
-def _keep_offsets(result: SearchResult, ords: Ints, members: Sequence[Member], condition: Condition) -> None:
-    """Offsets are looked up when asked for, in the postings as they were searched."""
-    source = result.source
+def _keep_offsets(
+    result: SearchResult, members: Sequence[Member], sources: Sequence[Transaction], condition: Condition
+) -> None:
+    """Offsets are looked up when asked for; by row id, as ordinals change when segments are attached anew."""
 
     def find(row: int, paths: Sequence[str], limits: Sequence[int] | int) -> list[JSON]:
-        member = members[int(source[row])]
-        with member.postings.lock:
-            return matched_offsets(member, condition, int(ords[row]), paths, limits)
+        which = int(result.source[row])
+        postings = members[which].postings
+        with postings.lock:
+            postings.reader = sources[which]
+            try:
+                ordinal = postings.by_row.get(int(result.rowids[row]))
+                return matched_offsets(members[which], condition, ordinal, paths, limits)
+            finally:
+                postings.reader = None
 
     result.find_offsets = find

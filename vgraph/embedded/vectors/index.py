@@ -5,7 +5,7 @@ enough the writer seals it: sign bits go to a segment and the log's vectors away
 transaction sees its own writes and otherwise the state its snapshot has.
 """
 
-# ruff: noqa: S608 - table names are made of the index's number
+
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import numpy as np
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.indexes import Index
 
-from ..search.arrays import NO_INTS, Array, Floats, Ints, pack, unpack
+from ..search.arrays import NO_INTS, Array, Floats, Ints, distinct, pack, unpack
 from .definition import as_vector, document_vector, normalise
 from .memory import VectorMemory, segment_blobs
 from .nearest import Accept, Changes, Nearest
@@ -172,11 +172,7 @@ class VectorIndex(Index):
     # ----------------------------------------------------------------------------------------------- sealing
 
     def _seal(self, txn: Transaction, writing: _Writing) -> None:
-        if not writing.sealed:
-            # the log's rows go away below: take in first what others have committed
-            with self.memory.lock:
-                self._catch_up(txn, self.memory, writing.base)
-            writing.sealed = True
+        writing.sealed = True
         last: dict[int, bytes | None] = {}
         low = high = 0
         for seq, row, blob in txn.sql(f"SELECT seq, row, vec FROM {self.table}_log ORDER BY seq"):
@@ -217,13 +213,21 @@ class VectorIndex(Index):
         while True:
             listed = txn.sql(f"SELECT id, low, high, vectors FROM {self.table}_seg ORDER BY high, id").fetchall()
             tail = listed[-FANOUT:]
-            if len(listed) > 1 and sum(entry[3] for entry in listed) > 2 * self.memory.count + 4 * SEAL:
+            if len(listed) > 1 and listed[-1][0] % FANOUT == 0 and self._mostly_dead(txn, listed):
                 tail = listed
             elif len(tail) < FANOUT or max(_level(entry[3]) for entry in tail) > _level(tail[-1][3]):
                 return
             self._replace(txn, tail, first=len(listed) == len(tail))
             if tail is listed:
                 return
+
+    def _mostly_dead(self, txn: Transaction, listed: Sequence[tuple[int, int, int, int]]) -> bool:
+        """Whether fewer than half of the segments' vectors can still be living."""
+        blobs = f"SELECT data FROM {self.table}_blob WHERE name = ?"
+        rows, removed = (
+            distinct(np.concatenate([unpack(data) for (data,) in txn.sql(blobs, (name,))])) for name in ("rows", "removed")
+        )
+        return sum(entry[3] for entry in listed) > 2 * (len(rows) - len(removed)) + 4 * SEAL
 
     def _replace(self, txn: Transaction, listed: Sequence[tuple[int, int, int, int]], *, first: bool) -> None:
         rows, radii, removed = [], [], []

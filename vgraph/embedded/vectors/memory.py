@@ -1,6 +1,6 @@
 """What a process keeps of a vector index: sign bits by slot, which slots live, and their vectors on demand."""
 
-# ruff: noqa: S608 - table names are made of the index's number
+
 
 from __future__ import annotations
 
