@@ -1,6 +1,6 @@
 """Vector index: p50 of a top-20 search at 10k and 100k vectors, as a ratio to one plain numpy product over them.
 
-    OMP_NUM_THREADS=1 python bench/vectors.py [count ...]
+OMP_NUM_THREADS=1 python bench/vectors.py [count ...]
 """
 
 from __future__ import annotations

@@ -191,7 +191,9 @@ class TestFields:
     def test_only_what_a_link_names_is_indexed(self, tmp_path):
         link = {"fields": {"a": {"fields": {"b": {}}}, "c": {"includeAllFields": True}}}
         opened = Database(tmp_path / "b.db", link)
-        opened.insert({"_key": "1", "a": {"b": "x", "z": "x"}, "c": {"q": {"r": "x"}}, "e": "x"}, {"_key": "2", "e": "x"})
+        opened.insert(
+            {"_key": "1", "a": {"b": "x", "z": "x"}, "c": {"q": {"r": "x"}}, "e": "x"}, {"_key": "2", "e": "x"}
+        )
         assert opened.keys("d.a.b == 'x'") == ["1"]
         assert opened.keys("d.c.q.r == 'x'") == ["1"]
         assert opened.keys("d.a.z == 'x' OR d.e == 'x'") == []
@@ -257,7 +259,9 @@ def bm25(documents, words, k=1.2, b=0.75):
 
 class TestScoring:
     def test_bm25_by_hand(self, database):
-        database.insert(*({"_key": str(n), "body": text} for n, text in enumerate(["red red blue", "red", "green blue"])))
+        database.insert(
+            *({"_key": str(n), "body": text} for n, text in enumerate(["red red blue", "red", "green blue"]))
+        )
         query = "FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') SORT BM25(d) DESC RETURN [d._key, BM25(d)]"
         # N = 3, n = 2, average length 2: idf = ln(1 + 1.5 / 2.5) = 0.470004
         expected = [["1", 0.470004 * 2.2 / (1.2 * 0.625 + 1)], ["0", 0.470004 * 2.2 * 2 / (1.2 * 1.375 + 2)]]
@@ -302,7 +306,9 @@ class TestScoring:
         assert only_number == [0, 0]
 
     def test_phrases_score_by_their_own_frequency_and_the_sum_of_idfs(self, database):
-        database.insert({"_key": "a", "body": "red car red car"}, {"_key": "b", "body": "car red"}, {"_key": "c", "body": "x"})
+        database.insert(
+            {"_key": "a", "body": "red car red car"}, {"_key": "b", "body": "car red"}, {"_key": "c", "body": "x"}
+        )
         [score] = database.query("FOR d IN v SEARCH PHRASE(d.body, 'red car', 'text_en') RETURN BM25(d)")
         idf = 2 * math.log(1 + 1.5 / 2.5)
         assert score == pytest.approx(idf * 2.2 * 2 / (1.2 * (0.25 + 0.75 * 4 / (7 / 3)) + 2), rel=1e-5)
@@ -314,7 +320,9 @@ class TestScoring:
             txn.collection("c2", write=True).insert({"_key": "z", "body": "red green"})
         database.insert({"_key": "a", "body": "red"}, {"_key": "b", "body": "blue blue"})
         found = dict(
-            database.query("FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') SORT BM25(d) DESC LIMIT 9 RETURN [d._key, BM25(d)]")
+            database.query(
+                "FOR d IN v SEARCH ANALYZER(d.body == 'red', 'text_en') SORT BM25(d) DESC LIMIT 9 RETURN [d._key, BM25(d)]"
+            )
         )
         assert found == pytest.approx(bm25({"a": "red", "b": "blue blue", "z": "red green"}, ["red"]), rel=1e-5)
 

@@ -289,7 +289,9 @@ class TestPersistence:
             "    with engine.writing() as txn:\n"
             "        txn.collection('c', write=True).insert({'_key': str(n), 'e': [5 - n / 10, 0, 0]})\n"
         )
-        subprocess.run([sys.executable, "-c", program, str(database.path)], check=True, env={**os.environ, "PYTHONPATH": "."})
+        subprocess.run(
+            [sys.executable, "-c", program, str(database.path)], check=True, env={**os.environ, "PYTHONPATH": "."}
+        )
         assert database.search([0, 0, 0], 3)[0] == [19, 18, 17]
 
     def test_an_index_over_existing_documents(self, make):
@@ -369,7 +371,9 @@ class TestInAql:
         database = make(define())
         database.insert(vectors)
         text = "FOR d IN c FILTER d.n % 7 == 0 SORT APPROX_NEAR_COSINE(d.e, @q) DESC LIMIT 5 RETURN d.n"
-        found = [n for batch in aql.execute(database.engine, "_system", text, {"q": vectors[3].tolist()}, {}) for n in batch]
+        found = [
+            n for batch in aql.execute(database.engine, "_system", text, {"q": vectors[3].tolist()}, {}) for n in batch
+        ]
         assert found == best("cosine", exact("cosine", vectors, vectors[3]), 5, np.arange(500) % 7 == 0)
 
 

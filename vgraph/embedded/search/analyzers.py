@@ -407,8 +407,16 @@ class Ngram(Analyzer):
         units = text if self._utf8 or text.isascii() else text.encode("utf-8", "surrogatepass").decode("latin-1")
         total = len(units)
         for start in range(total):
-            grams = [(start + size, units[start : start + size]) for size in range(self._min, self._max + 1) if start + size <= total]
-            found = self._first(units, grams) if start == 0 else [(end, self._ended(gram, end == total)) for end, gram in grams]
+            grams = [
+                (start + size, units[start : start + size])
+                for size in range(self._min, self._max + 1)
+                if start + size <= total
+            ]
+            found = (
+                self._first(units, grams)
+                if start == 0
+                else [(end, self._ended(gram, end == total)) for end, gram in grams]
+            )
             for number, (end, term) in enumerate(found):
                 yield term, 0 if number else 1, start, end
 

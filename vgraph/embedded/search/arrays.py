@@ -101,9 +101,10 @@ def narrow(values: Array) -> Array:
 
 def pack(array: Array) -> bytes:
     """An array as bytes: its type code, then the values in little-endian order."""
-    return array.dtype.newbyteorder("<").str[1:].encode().ljust(4) + array.astype(
-        array.dtype.newbyteorder("<"), copy=False
-    ).tobytes()
+    return (
+        array.dtype.newbyteorder("<").str[1:].encode().ljust(4)
+        + array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    )
 
 
 def unpack(blob: bytes) -> Array:

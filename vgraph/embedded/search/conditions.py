@@ -294,9 +294,7 @@ _OPPOSITE = {"!=": "==", "NOT IN": "IN"}
 
 
 class _Compiler:
-    def __init__(
-        self, variable: ast.Variable, compile_expr: Callable[[ast.Expr], Closure], slot: int | None
-    ) -> None:
+    def __init__(self, variable: ast.Variable, compile_expr: Callable[[ast.Expr], Closure], slot: int | None) -> None:
         self._variable = variable
         self._compile = compile_expr
         self._slot = slot
@@ -432,15 +430,18 @@ class _Compiler:
         count = len(node.args)
         if count < low or (high is not None and count > high):
             raise ArangoError(
-                1541, f"invalid number of arguments for function '{node.name}()', expected number of arguments: "
-                f"minimum: {low}, maximum: {high if high is not None else 'n'}"
+                1541,
+                f"invalid number of arguments for function '{node.name}()', expected number of arguments: "
+                f"minimum: {low}, maximum: {high if high is not None else 'n'}",
             )
         return node.args
 
     def attribute(self, node: ast.Call) -> Path:
         path = self.path(node.args[0]) if node.args else None
         if path is None:
-            raise ArangoError(10, f"'{node.name}' AQL function: argument 1 must be an attribute of the searched document")
+            raise ArangoError(
+                10, f"'{node.name}' AQL function: argument 1 must be an attribute of the searched document"
+            )
         return path
 
     def value(self, node: ast.Expr) -> Closure:
@@ -727,9 +728,7 @@ def _fuzzy(path: str, values: list[Any], scope: Scope) -> Fuzzy:
     if not isinstance(transpositions, bool):
         raise _argument_error("LEVENSHTEIN_MATCH", 4, "a boolean")
     if not _is_number(distance) or not 0 <= distance <= (3 if transpositions else 4):
-        raise _argument_error(
-            "LEVENSHTEIN_MATCH", 3, f"a number between 0 and {3 if transpositions else 4}"
-        )
+        raise _argument_error("LEVENSHTEIN_MATCH", 3, f"a number between 0 and {3 if transpositions else 4}")
     if not _is_number(limit) or limit < 0:
         raise _argument_error("LEVENSHTEIN_MATCH", 5, "a non-negative number")
     if not isinstance(prefix, str):

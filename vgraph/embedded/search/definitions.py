@@ -157,7 +157,9 @@ def _field_meta(given: Any, parent: JSON | None) -> JSON:
 
 def _difference(meta: JSON, parent: JSON) -> JSON:
     """What a nested field says that its parent does not."""
-    shown = {name: meta[name] for name in ("analyzers", "storeValues", "trackListPositions") if meta[name] != parent[name]}
+    shown = {
+        name: meta[name] for name in ("analyzers", "storeValues", "trackListPositions") if meta[name] != parent[name]
+    }
     if meta["fields"]:
         shown["fields"] = meta["fields"]
     if meta["includeAllFields"]:

@@ -132,7 +132,9 @@ class Evaluator:
             case Prefixes():
                 return self._prefixes(condition)
             case Like():
-                return self._several(condition, self.like_terms(condition.path, condition.analyzer, condition.pattern), 128)
+                return self._several(
+                    condition, self.like_terms(condition.path, condition.analyzer, condition.pattern), 128
+                )
             case Fuzzy():
                 return self._fuzzy(condition)
             case Ngrams():
@@ -334,7 +336,9 @@ class Evaluator:
         if not slots or not all(terms for _, terms in slots):
             return self._plain(NO_INTS)
         if len(slots) == 1:
-            return self._least([self._term(condition.path, condition.analyzer, t, condition.boost) for t in slots[0][1]], 1)
+            return self._least(
+                [self._term(condition.path, condition.analyzer, t, condition.boost) for t in slots[0][1]], 1
+            )
         starts: Ints | None = None
         for at, terms in slots:
             found = [field.positions(term) for term in terms]
@@ -347,15 +351,11 @@ class Evaluator:
                 return self._plain(NO_INTS)
         assert starts is not None
         ords, counts = distinct_counts(starts >> 32)
-        postings = TermPostings(
-            ords, counts.astype(np.float32), field.lengths.view[ords].astype(np.float32)
-        )
+        postings = TermPostings(ords, counts.astype(np.float32), field.lengths.view[ords].astype(np.float32))
         frequencies = [
             self.statistics.frequency(condition.path, condition.analyzer, term) for _, terms in slots for term in terms
         ]
-        return Hits(
-            ords, self._score(condition.path, condition.analyzer, postings, frequencies, condition.boost)
-        )
+        return Hits(ords, self._score(condition.path, condition.analyzer, postings, frequencies, condition.boost))
 
     def slots(self, field: TextField, condition: Phrase) -> list[tuple[int, list[str]]]:
         """(position in the phrase, terms that may stand there)."""
@@ -366,7 +366,9 @@ class Evaluator:
             if part.kind == "text":
                 analyzer = self.member.analyzer(self.member.resolve(_flat(condition.path), condition.analyzer))
                 terms, positions = analyzer.positions(part.value) if analyzer else ([], None)
-                slots += [(at + (place if positions is None else positions[place]), [t]) for place, t in enumerate(terms)]
+                slots += [
+                    (at + (place if positions is None else positions[place]), [t]) for place, t in enumerate(terms)
+                ]
                 at += len(terms) if positions is None else positions[-1] + 1 if positions else 0
             else:
                 slots.append((at, self._alternatives(field, part)))
@@ -408,9 +410,7 @@ class Evaluator:
                 return self._plain(NO_INTS)
             for ordinal, place in zip(found[0].tolist(), found[1].tolist(), strict=True):
                 places.setdefault(ordinal, []).append((place, number))
-        counts = {
-            ordinal: longest for ordinal, where in places.items() if (longest := _longest_run(where)) >= needed
-        }
+        counts = {ordinal: longest for ordinal, where in places.items() if (longest := _longest_run(where)) >= needed}
         ords = np.array(sorted(counts), np.int64)
         if not self.scorers or not len(ords):
             return self._plain(ords)

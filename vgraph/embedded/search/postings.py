@@ -6,8 +6,6 @@ in the same transaction. In memory `Postings` attaches the segments and keeps wh
 `catch_up` reads what was committed since, by this or another process. Searches see committed data only, as on a server.
 """
 
-
-
 from __future__ import annotations
 
 import threading
@@ -373,9 +371,7 @@ class Postings:
         self.sealed = self.applied = wanted[-1][2] if wanted else 0
 
     def read(self, txn: Transaction, number: int, low: int, high: int) -> Segment:
-        names = [
-            name for (name,) in txn.sql(f"SELECT DISTINCT name FROM {self.table}_blob WHERE seg = ?", (number,))
-        ]
+        names = [name for (name,) in txn.sql(f"SELECT DISTINCT name FROM {self.table}_blob WHERE seg = ?", (number,))]
         blobs = {name: self.blob(txn, number, name) for name in names if not sealed.lazy_names(name)}
 
         def lazy(name: str) -> Load | None:

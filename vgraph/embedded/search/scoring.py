@@ -167,9 +167,7 @@ def _candidates(seen: list[Ints], sums: Floats, extra: Floats | None, floor: flo
     return distinct(np.concatenate(kept)) if len(kept) > 1 else kept[0]
 
 
-def _best(
-    candidates: Ints, sums: Floats, extra: Floats | None, terms: Sequence[Scored], k: int
-) -> tuple[Ints, Floats]:
+def _best(candidates: Ints, sums: Floats, extra: Floats | None, terms: Sequence[Scored], k: int) -> tuple[Ints, Floats]:
     now = sums[candidates] if extra is None else sums[candidates] + extra[candidates]
     if len(candidates) > 4 * k:
         # a margin, because sums so far were taken in another order than the one below

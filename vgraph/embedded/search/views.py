@@ -158,9 +158,7 @@ class SearchIndex(Index):
 
     def member(self, txn: Transaction, collection: Collection, postings: Postings) -> Member:
         known = dict(self.analyzers(txn))
-        return Member(
-            postings, self.resolve, known.get, self.existing, lambda rows: collection.fetch(rows.tolist())
-        )
+        return Member(postings, self.resolve, known.get, self.existing, lambda rows: collection.fetch(rows.tolist()))
 
 
 def find_analyzer(txn: Transaction, name: str) -> Analyzer:
@@ -274,7 +272,9 @@ class View:
         self.type = type
         self.properties = properties
 
-    def members(self, txn: Transaction, collections: Container[str] | None = None) -> list[tuple[Collection, SearchIndex]]:
+    def members(
+        self, txn: Transaction, collections: Container[str] | None = None
+    ) -> list[tuple[Collection, SearchIndex]]:
         """Collections of the view (only those named, when given) with the index that serves each."""
         if self.type == "search-alias":
             wanted = [(entry["collection"], entry["index"]) for entry in self.properties["indexes"]]
@@ -385,9 +385,7 @@ def _rows(
             continue
         hits = evaluator.hits(condition)
         ords.append(hits.ords)
-        scores.append(
-            [np.zeros(len(hits.ords), np.float32) if score is None else score for score in hits.scores]
-        )
+        scores.append([np.zeros(len(hits.ords), np.float32) if score is None else score for score in hits.scores])
     source = np.repeat(np.arange(len(ords)), [len(part) for part in ords])
     rows = [evaluator.postings.rows.view[part] for evaluator, part in zip(evaluators, ords, strict=True)]
     rowids = np.concatenate(rows) if rows else NO_INTS

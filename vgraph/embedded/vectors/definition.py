@@ -40,7 +40,11 @@ def normalise(given: dict[str, Any]) -> dict[str, Any]:
         "params": _params(params),
     }
     stored = given.get("storedValues", [])
-    if not isinstance(stored, list) or len(stored) > _STORED_VALUES or not all(isinstance(name, str) for name in stored):
+    if (
+        not isinstance(stored, list)
+        or len(stored) > _STORED_VALUES
+        or not all(isinstance(name, str) for name in stored)
+    ):
         raise _bad(f"'storedValues' must be an array of at most {_STORED_VALUES} attribute paths")
     if stored:
         shown["storedValues"] = list(stored)

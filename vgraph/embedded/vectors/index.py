@@ -5,8 +5,6 @@ enough the writer seals it: sign bits go to a segment and the log's vectors away
 transaction sees its own writes and otherwise the state its snapshot has.
 """
 
-
-
 from __future__ import annotations
 
 import os
@@ -202,9 +200,7 @@ class VectorIndex(Index):
     def _store(
         self, txn: Transaction, low: int, high: int, rows: Ints, removed: Ints, bits: Array | None, radii: Floats
     ) -> None:
-        cursor = txn.sql(
-            f"INSERT INTO {self.table}_seg (low, high, vectors) VALUES (?, ?, ?)", (low, high, len(rows))
-        )
+        cursor = txn.sql(f"INSERT INTO {self.table}_seg (low, high, vectors) VALUES (?, ?, ?)", (low, high, len(rows)))
         for name, blob in segment_blobs(rows, removed, bits, radii).items():
             txn.sql(f"INSERT INTO {self.table}_blob VALUES (?, ?, ?)", (cursor.lastrowid, name, blob))
 
@@ -225,7 +221,8 @@ class VectorIndex(Index):
         """Whether fewer than half of the segments' vectors can still be living."""
         blobs = f"SELECT data FROM {self.table}_blob WHERE name = ?"
         rows, removed = (
-            distinct(np.concatenate([unpack(data) for (data,) in txn.sql(blobs, (name,))])) for name in ("rows", "removed")
+            distinct(np.concatenate([unpack(data) for (data,) in txn.sql(blobs, (name,))]))
+            for name in ("rows", "removed")
         )
         return sum(entry[3] for entry in listed) > 2 * (len(rows) - len(removed)) + 4 * SEAL
 

@@ -1,7 +1,5 @@
 """What a process keeps of a vector index: sign bits by slot, which slots live, and their vectors on demand."""
 
-
-
 from __future__ import annotations
 
 import os
@@ -42,7 +40,9 @@ class VectorMemory:
         self.bits: list[Growing] = []
         self.by_row = RowMap()
         self.dead = 0
-        self.recent: list[tuple[int, int, int]] = []  # (sequence number, slot born or -1, slot died or -1) since `sealed`
+        self.recent: list[
+            tuple[int, int, int]
+        ] = []  # (sequence number, slot born or -1, slot died or -1) since `sealed`
         self.cache = VectorCache(self.dimension, self.folder)
         self._derived: tuple[tuple[int, int], Ints, bool] | None = None
 

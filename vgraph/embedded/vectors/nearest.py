@@ -64,7 +64,11 @@ class Nearest:
         while True:
             everything = keys is None or depth >= total
             found = self._exact(slots, keys, min(depth, total), own)
-            chosen = np.arange(min(k, len(found.rows))) if accept is None else _first_accepted(found.rows, k, accept, decided)
+            chosen = (
+                np.arange(min(k, len(found.rows)))
+                if accept is None
+                else _first_accepted(found.rows, k, accept, decided)
+            )
             # a good vector with a bad estimate means that others were cut off: look deeper
             late = int(found.late[chosen].sum())
             if everything or (len(chosen) == k and late <= _LATE * k):
@@ -91,7 +95,9 @@ class Nearest:
         memory = self.memory
         dead, even = memory.derived()
         if slots is not None:
-            return query.keys(sign_distances_of(memory.columns(), slots, query.bits), memory.radii.view[slots], even=even)
+            return query.keys(
+                sign_distances_of(memory.columns(), slots, query.bits), memory.radii.view[slots], even=even
+            )
         distances = sign_distances(memory.columns(), query.bits)
         gone = self._gone(dead)
         if len(gone):
