@@ -227,14 +227,14 @@ class Store:
     ) -> tuple[Hit, ...]:
         """Chunks nearest in meaning and in words, fused by reciprocal rank. Exact when no index can serve or it found too few."""
         binds = {"vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "rrf_k": rrf_k, **filter_binds(filters)}
-        rows = self._approximate(binds)
-        if rows is None or sum("vector" in row["ranks"] for row in rows) < min(k, leg_k):
-            rows = list(_run(self._db, "hybrid_chunks_exact", **binds))
-        return tuple(Hit(row["chunk"], row["score"], row["ranks"]) for row in rows)
+        found = self._approximate(binds)
+        if found is None or found["near"] < leg_k:
+            found = _one(_run(self._db, "hybrid_chunks_exact", **binds))
+        return tuple(Hit(row["chunk"], row["score"], row["ranks"]) for row in found["hits"])
 
-    def _approximate(self, binds: dict[str, Any]) -> list[dict[str, Any]] | None:
+    def _approximate(self, binds: dict[str, Any]) -> dict[str, Any] | None:
         try:
-            return list(_run(self._db, "hybrid_chunks", **binds))
+            return _one(_run(self._db, "hybrid_chunks", **binds))
         except StoreError as error:
             if error.number in NO_VECTOR_INDEX:
                 return None
@@ -246,8 +246,7 @@ class Store:
         """Entities of chunks (keys) and relations within `hops`: {anchors, relations, entities, mentions}."""
         binds = {"chunks": [f"chunks/{key}" for key in chunks], "hops": hops, **filter_binds(filters)}
         rows = _run(self._db, "expand_entities", entity_limit=entity_limit, relation_limit=relation_limit, **binds)
-        found: dict[str, Any] = next(iter(rows))
-        return found
+        return _one(rows)
 
     def stitch_chunks(self, chunks: Sequence[str], filters: Filters, *, neighbours: int) -> list[dict[str, Any]]:
         """Neighbours of chunks (keys) along NEXT_CHUNK: {chunk, distance, of}."""
@@ -343,6 +342,12 @@ def _run(db: schema.Database, name: str, *, stream: bool = False, **binds: Any) 
         return _rows(name, cursor)
     with translated(name):
         return list(cursor)
+
+
+def _one(rows: Iterable[Any]) -> dict[str, Any]:
+    """The only row of a query that returns one."""
+    (row,) = rows
+    return dict(row)
 
 
 def _rows(name: str, cursor: Any) -> Iterator[Any]:
