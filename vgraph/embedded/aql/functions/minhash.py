@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..expressions import Runtime
 
 TABLE: Final = Table()
+_LEAST_ERROR: Final = 1e-7
 
 
 def signature(values: list[Value], size: int) -> list[str]:
@@ -44,5 +45,7 @@ def minhash_error(rt: Runtime, size: Value) -> Value:
 @TABLE.add("MINHASH_COUNT", args=(1, 1))
 def minhash_count(rt: Runtime, error: Value) -> Value:
     """How many hashes keep the error at most that high."""
-    wanted = to_number(error)
-    return math.ceil(1 / wanted**2) if wanted > 0 else wrong_type(rt, "MINHASH_COUNT")
+    wanted = float(to_number(error))
+    if not _LEAST_ERROR < wanted <= 1:
+        return wrong_type(rt, "MINHASH_COUNT")
+    return math.ceil(1 / wanted**2)

@@ -88,7 +88,7 @@ def value_range(rt: Runtime, start: Value, stop: Value, step: Value = None) -> V
     low, high, by = (float(to_number(value)) for value in (start, stop, step))
     if by == 0 or (low < high and by < 0) or (low > high and by > 0):
         return wrong_type(rt, "RANGE")
-    if abs((high - low) / by) > MAX_RANGE:
+    if abs((high - low) / by) > MAX_RANGE or low + by == low:
         raise ArangoError(32, "range size exceeds the maximum for materialization")
     found = []
     while low <= high if by > 0 else low >= high:
@@ -111,7 +111,7 @@ def _decay(rt: Runtime, name: str, args: tuple[Value, ...], shape: Callable[[flo
     values = value if type(value) is list else [value]
     if any(type(item) not in (int, float) for item in values):
         return wrong_type(rt, name)
-    scores = [number(float(shape(max(0.0, abs(item - origin) - offset), scale, decay))) for item in values]
+    scores = [_real(shape, max(0.0, abs(float(item) - origin) - offset), scale, decay) for item in values]
     return scores if type(value) is list else scores[0]
 
 

@@ -133,7 +133,7 @@ def variance(values: list[Any], sample: bool) -> float | None:
 def _spread(rt: Runtime, items: Value, sample: bool, root: bool) -> Value:
     values = _numbers(rt, items)
     found = variance(values, sample) if values is not None else None
-    if found is None:
+    if found is None or not found >= 0:  # too large for a double
         return None
     return number(float(math.sqrt(found) if root else found))
 

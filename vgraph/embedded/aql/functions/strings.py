@@ -231,9 +231,8 @@ def substitute(rt: Runtime, value: Value, search: Value, replace: Value = None, 
     mapping.pop("", None)
     if not mapping or count == 0:
         return text
-    return re.sub(
-        "|".join(map(re.escape, mapping)), lambda match: mapping[match.group()], text, count=count if count > 0 else 0
-    )
+    most = min(count, len(text)) if count > 0 else 0
+    return re.sub("|".join(map(re.escape, mapping)), lambda match: mapping[match.group()], text, count=most)
 
 
 def _replacements(search: Value, replace: Value) -> dict[str, str]:
@@ -253,10 +252,12 @@ def _replacements(search: Value, replace: Value) -> dict[str, str]:
 @TABLE.add("REPEAT", args=(2, 3))
 def repeat(rt: Runtime, value: Value, count: Value, separator: Value = "") -> Value:
     text, between, times = to_string(value), to_string(separator), to_integer(count)
-    if times < 0 or (len(text) + len(between)) * times > MAX_REPEAT:
-        rt.warnings.add(32 if times >= 0 else 1542, None if times >= 0 else "invalid argument type in call to function 'REPEAT()'")
+    if times < 0:
+        return wrong_type(rt, "REPEAT")
+    if (len(text) + len(between)) * times > MAX_REPEAT:
+        rt.warnings.add(32)
         return None
-    return between.join([text] * times)
+    return between.join([text] * times) if text or between else ""
 
 
 @TABLE.add("SOUNDEX", args=(1, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -45,7 +45,8 @@ def _measure(rt: Runtime, name: str, first: Value, second: Value, measure: Measu
     left, right = _remembered(rt, "first vector", first), _remembered(rt, "second vector", second)
     if left is None or right is None or len(left) != len(right):
         return wrong_type(rt, name)
-    return _result(rt, measure(left, right))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _result(rt, measure(left, right))
 
 
 def _result(rt: Runtime, found: float | None) -> Value:
@@ -60,14 +61,15 @@ def _rows(rt: Runtime, name: str, matrix: list[Value], vector: Value, measure: M
     rows = [_vector(row) for row in matrix]
     if right is None or any(row is None or len(row) != len(right) for row in rows):
         return wrong_type(rt, name)
-    found = [_result(rt, measure(row, right)) for row in rows if row is not None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = [_result(rt, measure(row, right)) for row in rows if row is not None]
     return None if None in found else found
 
 
 def cosine(first: Vector, second: Vector) -> float | None:
     """Within -1 and 1; None if a vector has no direction."""
     norm = sqrt(first @ first) * sqrt(second @ second)
-    return max(-1.0, min(1.0, float(first @ second) / norm)) if norm else None
+    return max(-1.0, min(1.0, float(first @ second) / norm)) if 0 < norm < inf else None
 
 
 def manhattan(first: Vector, second: Vector) -> float:
