@@ -208,8 +208,8 @@ class Writer:
     def query(self, scope: list[str], depth: int) -> str:
         scope = list(scope)
         lines = [self.loop(scope, depth)]
-        for _ in range(self.draw(st.integers(0, 4))):
-            lines.append(getattr(self, self.pick(["loop", "let", "filter", "filter", "page", "collect"]))(scope, depth))
+        kinds = ["loop", "let", "filter", "filter", "page", "collect"]
+        lines += [getattr(self, self.pick(kinds))(scope, depth) for _ in range(self.draw(st.integers(0, 4)))]
         return "\n".join([*lines, f"RETURN [{', '.join(self.value(scope) for _ in range(2))}]"])
 
     def value(self, scope: list[str]) -> str:

@@ -29,7 +29,7 @@ def fails(number: int) -> Any:
         ("FOR i IN 1..5 LIMIT 1, 2 RETURN i", [2, 3]),
         ("FOR i IN 1..5 LIMIT 0 RETURN i", []),
         ("FOR i IN 1..3 LIMIT 2, 5 RETURN i", [3]),
-    ("FOR i IN 1..3 LIMIT 1, null RETURN i", [2, 3]),
+        ("FOR i IN 1..3 LIMIT 1, null RETURN i", [2, 3]),
         ("FOR i IN [2, 1, 2.0, '2', null] RETURN DISTINCT i", [2, 1, "2", None]),
         ("FOR i IN ['b', 1, null, [1], true, {a: 1}] SORT i RETURN i", [None, True, 1, "b", [1], {"a": 1}]),
         ("FOR i IN [1, 2, 3] SORT null RETURN i", [1, 2, 3]),
@@ -308,3 +308,31 @@ def test_errors_name_the_node(db: Database) -> None:
     with pytest.raises(ArangoError) as caught:
         db.run("REMOVE 'foo' IN errors")
     assert caught.value.message == "AQL: document not found [node #3: RemoveNode] (while executing)"
+
+
+def test_one_plan_runs_in_many_threads_at_once(fresh: Database) -> None:
+    fresh.collection("n", [{"_key": f"k{i}", "i": i} for i in range(300)])
+    query = "FOR k IN @keys LET d = (FOR n IN n FILTER n._key == k RETURN n.i) FILTER d[0] >= 0 RETURN FIRST(d[* RETURN CURRENT + @add])"
+    results: dict[int, Any] = {}
+
+    def work(number: int) -> None:
+        keys = [f"k{(number * 7 + i) % 300}" for i in range(200)]
+        for _ in range(5):
+            results[number] = fresh.run(query, {"keys": keys, "add": number})
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in range(6):
+        assert results[number] == [(number * 7 + i) % 300 + number for i in range(200)]
+
+
+def test_closing_early_ends_the_transaction(fresh: Database) -> None:
+    fresh.collection("n", [{"i": i} for i in range(3000)], indexes=[{"type": "persistent", "fields": ["i"]}])
+    result = fresh.result("FOR n IN n FILTER n.i >= 0 SORT n.i RETURN n.i")
+    assert next(result)[:2] == [0, 1]
+    result.close()
+    assert list(result) == []
+    fresh.run("INSERT {i: -1} INTO n")

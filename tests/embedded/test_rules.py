@@ -262,6 +262,16 @@ def test_conditions_on_binds_are_decided_when_planning(db: Database) -> None:
     assert db.run(query, {"cameras": [], "from": None}) == []
 
 
+def test_bound_attribute_names_are_put_in(db: Database) -> None:
+    query = "FOR c IN chunks FILTER c.@name == @value RETURN c._key"
+    assert index_of(db, query, {"name": "camera", "value": "cam1"}) == "camera_time"
+    assert index_of(db, query, {"name": ["inner", "x"], "value": 1}) == "inner"
+    assert len(db.run(query, {"name": ["inner", "x"], "value": 1})) == 25
+    assert db.run(query, {"name": "inner.x", "value": 1}) == []
+    with pytest.raises(ArangoError, match=r"\[1553\]"):
+        db.run(query, {"name": 1, "value": 1})
+
+
 # -- subqueries
 
 

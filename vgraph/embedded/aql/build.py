@@ -108,7 +108,10 @@ def is_constant(expr: ast.Node) -> bool:
 def build(parsed: ast.Parsed, context: Context) -> p.Plan:
     """The unoptimised plan of a query."""
     for source in parsed.query.withs:
-        context.read.add(context.source(source))
+        name = context.source(source)
+        if context.txn.view(name) is None:
+            context.txn.collection(name)
+        context.read.add(name)
     return _Builder(context).query(parsed.query)
 
 

@@ -291,6 +291,8 @@ class ShortestPathNode(PlanNode):
     target: Expr
     edges: TraversalEdges
     options: Options = Options()
+    vertex_projection: frozenset[str] | bool | None = None
+    edge_projection: frozenset[str] | bool | None = None
 
     def outputs(self) -> tuple[Variable, ...]:
         return (self.vertex,) if self.edge is None else (self.vertex, self.edge)
@@ -308,6 +310,8 @@ class EnumeratePathsNode(PlanNode):
     high: Expr
     edges: TraversalEdges
     options: Options = Options()
+    path_vertices: frozenset[str] | bool | None = None
+    path_edges: frozenset[str] | bool | None = None
 
     def outputs(self) -> tuple[Variable, ...]:
         return (self.path,)

@@ -175,6 +175,7 @@ class ShortestPath:
     target: Closure
     edges: TraversalEdges
     options: dict[str, Any]
+    wants: graphs.Wants
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
         spec = graphs.path_options(1, 1, self.options, rt.warnings)
@@ -182,7 +183,9 @@ class ShortestPath:
         for batch in source:
             for row in batch:
                 rt.check()
-                path = graphs.shortest_path(found, self.start(row, rt), self.target(row, rt), spec, rt)
+                path = graphs.shortest_path(
+                    found, self.start(row, rt), self.target(row, rt), spec, rt, wants=self.wants
+                )
                 kept = [self.row(row, vertex, edge) for vertex, edge in path]
                 if kept:
                     yield kept
@@ -205,6 +208,7 @@ class EnumeratePaths:
     high: Closure
     edges: TraversalEdges
     options: dict[str, Any]
+    wants: graphs.Wants
     demand: Demand
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
@@ -213,7 +217,9 @@ class EnumeratePaths:
         sizes = Sizes(demand(self.demand, rt, seed))
         for batch in source:
             for row in batch:
-                paths = PATH_FUNCTIONS[self.kind](found, self.start(row, rt), self.target(row, rt), spec, rt)
+                paths = PATH_FUNCTIONS[self.kind](
+                    found, self.start(row, rt), self.target(row, rt), spec, rt, wants=self.wants
+                )
                 for chunk in chunks(paths, sizes):
                     rt.check()
                     yield [self.row(row, path) for path in chunk]

@@ -338,6 +338,7 @@ class _Compiler:
             self.closure(node.target),
             node.edges,
             dict(node.options.items),
+            graphs.Wants(vertex=node.vertex_projection, edge=node.edge_projection),
         )
 
     def _enumerate_paths(self, node: p.EnumeratePathsNode) -> Operator:
@@ -350,6 +351,7 @@ class _Compiler:
             self.closure(node.high),
             node.edges,
             dict(node.options.items),
+            graphs.Wants(path_vertices=node.path_vertices, path_edges=node.path_edges, path_weights=True),
             self.limited,
         )
 

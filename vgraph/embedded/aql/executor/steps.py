@@ -153,6 +153,10 @@ def copies(row: Row, slot: int, items: Sequence[Any], condition: Closure | None,
     return kept
 
 
+KEPT = 20_000
+"""Documents of an inner loop that are kept for the next row of the outer one; larger collections are read again."""
+
+
 @dataclass(slots=True)
 class EnumerateCollection:
     """A scan; inside a loop the documents are kept for the next rows of the batch."""
@@ -167,9 +171,10 @@ class EnumerateCollection:
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
         sizes = Sizes(demand(self.demand, rt, seed))
         kept: list[Any] | None = None
+        small = rt.txn.collection(self.collection).count() <= KEPT
         for batch in source:
-            for position, row in enumerate(batch):
-                if kept is None and (len(batch) > 1 or position):
+            for row in batch:
+                if kept is None and len(batch) > 1 and small:
                     kept = list(self.documents(rt))
                     rt.charge(len(kept), 16)
                 items = self.documents(rt) if kept is None else kept

@@ -44,8 +44,8 @@ class Target:
             rt.stats.writes_ignored += 1
         else:
             rt.stats.writes_executed += 1
-        if self.old is not None:
-            row[self.old] = written.old
+        if self.old is not None:  # overwriteMode "ignore" shows neither
+            row[self.old] = None if written.ignored and written.new is None else written.old
         if self.new is not None:
             row[self.new] = written.new
         return True

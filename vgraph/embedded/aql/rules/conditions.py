@@ -32,18 +32,15 @@ def simplify_conditions(plan: p.Plan, context: Context) -> p.Plan:
     """Decide AND, OR, NOT and ?: where an operand is known; conditions of FILTER and SEARCH only by their truth."""
     nodes: list[p.PlanNode] = []
     for node in plan.nodes:
-        match node:
+        changed = node if isinstance(node, p.SubqueryNode) else cast(p.PlanNode, values(node, context))
+        match changed:
             case p.FilterNode(condition=condition):
-                changed: p.PlanNode = changed_to(node, condition=truth(values(condition, context), context))
+                changed = changed_to(changed, condition=truth(condition, context))
             case p.EnumerateViewNode(search=search) if search is not None:
                 found = truth(search, context)
-                changed = changed_to(node, search=None if found == TRUE else found)
+                changed = changed_to(changed, search=None if found == TRUE else found)
             case p.TraversalNode(prune=prune) if prune is not None:
-                changed = changed_to(node, prune=truth(values(prune, context), context))
-            case p.SubqueryNode() | p.SingletonNode() | p.LimitNode():
-                changed = node
-            case _:
-                changed = cast(p.PlanNode, values(node, context))
+                changed = changed_to(changed, prune=truth(prune, context))
         nodes.append(changed)
     if all(a is b for a, b in zip(nodes, plan.nodes, strict=True)):
         return plan
@@ -67,7 +64,19 @@ def decided(node: ast.Node, context: Context) -> ast.Node:
             return otherwise
         case ast.Binary(op="AND" | "OR" as op, left=left, right=right) if known(left) and not known(right):
             return right if context.truth(left) == (op == "AND") else left
+        case ast.BoundAttribute(base=base, bind=bind):
+            return named(node, base, context.constant(bind))
     return node
+
+
+def named(node: ast.Node, base: Expr, name: Any) -> ast.Node:
+    """`base.@name` with the name put in; anything but names is left for the run to refuse (1553)."""
+    names = name if isinstance(name, list) else [name]
+    if not names or not all(isinstance(item, str) for item in names):
+        return node
+    for item in names:
+        base = ast.Attribute(base, item, at=node.at)
+    return base
 
 
 def truth(expr: Expr, context: Context) -> Expr:

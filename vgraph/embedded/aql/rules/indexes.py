@@ -119,7 +119,9 @@ def _primary(found: Sequence[Term]) -> Iterator[Choice]:
     highs = [term for term in found if term.path == "_key" and term.op in ("<", "<=")]
     if lows or highs:
         covered = tuple(term.condition for term in (*lows, *highs))
-        yield Choice(replace(BY_KEY, lows=bounds(lows), highs=bounds(highs), condition=all_of(covered)), covered, (1, 1))
+        yield Choice(
+            replace(BY_KEY, lows=bounds(lows), highs=bounds(highs), condition=all_of(covered)), covered, (1, 1)
+        )
 
 
 BY_KEY = p.Lookup("key", 0, "_key", (), (), (), None)
@@ -177,7 +179,9 @@ def _box(index: Any, found: Sequence[Term]) -> Choice | None:
         return None
     equal = tuple(p.Equal(term.value) for term in prefix if term is not None)
     conditions = [t.condition for t in found if t.path in (*index.fields, *index.prefix_fields) and t.op != "IN"]
-    lookup = p.Lookup("box", int(index.id), ",".join(index.fields), equal, (), (), all_of(conditions), ranges=tuple(ranges))
+    lookup = p.Lookup(
+        "box", int(index.id), ",".join(index.fields), equal, (), (), all_of(conditions), ranges=tuple(ranges)
+    )
     return Choice(lookup, (), (1, 2 * len(equal) + bounded, -len(index.fields)))
 
 

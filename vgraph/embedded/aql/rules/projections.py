@@ -23,6 +23,13 @@ def reduce_extraction(plan: p.Plan, context: Context) -> p.Plan:
             nodes[position] = projected(node, nodes[position + 1 :])
         elif isinstance(node, p.TraversalNode):
             nodes[position] = walked(node, nodes[position + 1 :])
+        elif isinstance(node, p.ShortestPathNode):
+            rest = nodes[position + 1 :]
+            edge = element_read(node.edge, rest) if node.edge is not None else False
+            nodes[position] = replace(node, vertex_projection=element_read(node.vertex, rest), edge_projection=edge)
+        elif isinstance(node, p.EnumeratePathsNode):
+            vertices, edges, _ = path_read(node.path, nodes[position + 1 :])
+            nodes[position] = replace(node, path_vertices=vertices, path_edges=edges)
     return with_nodes(plan, nodes) if any(a is not b for a, b in zip(nodes, plan.nodes, strict=True)) else plan
 
 
@@ -73,7 +80,7 @@ def mentioned(variable: Variable, nodes: Iterable[ast.Node]) -> bool:
 def path_read(path: Variable, rest: Sequence[p.PlanNode]) -> tuple[Projection | bool, Projection | bool, bool]:
     """What is read of `p.vertices`, `p.edges` and `p.weights`; everything when the path itself is."""
     parts = attributes_read(path, rest)
-    if parts is None or parts - {"vertices", "edges", "weights"}:
+    if parts is None or parts - {"vertices", "edges", "weights", "weight"}:
         return None, None, True
     vertices = elements_read(path, "vertices", rest) if "vertices" in parts else False
     edges = elements_read(path, "edges", rest) if "edges" in parts else False

@@ -67,7 +67,7 @@ def attribute_path(expr: Expr) -> tuple[Variable, str] | None:
 
 def _extended(base: Expr, name: str) -> tuple[Variable, str] | None:
     found = attribute_path(base)
-    if found is None:
+    if found is None or "." in name or "[" in name:  # an attribute whose name looks like a path
         return None
     return found[0], f"{found[1]}.{name}" if found[1] else name
 
