@@ -321,6 +321,7 @@ def run(text: str, binds: dict[str, Any] | None = None, rt: Runtime | None = Non
         ("0 ? 'a' : 'b'", "b"),
         ("0 ? : 'b'", "b"),
         ("{[CONCAT('a', 1)]: 1, @k: 2}", {"a1": 1, "key": 2}),
+        ("{[@o.b.c]: 1, [@n]: 2}", {"7": 1, "": 2}),
         ("@o.@path", 7),
         ("@o.@k2", {"c": 7}),
         ("'a' < 'B'", False),
@@ -329,7 +330,7 @@ def run(text: str, binds: dict[str, Any] | None = None, rt: Runtime | None = Non
     ],
 )
 def test_operators(text: str, expected: Any):
-    found = value_of(text, x=[{"a": 1}, 2], k="key", o={"b": {"c": 7}}, path=["b", "c"], k2="b")
+    found = value_of(text, x=[{"a": 1}, 2], k="key", o={"b": {"c": 7}}, path=["b", "c"], k2="b", n=None)
     assert found == expected and rank(found) == rank(expected)
 
 

@@ -508,6 +508,8 @@ class ExpressionParser:
         elif token.kind == "[":
             self.advance()
             key = self.nested()
+            if isinstance(key, Bind):  # unlike in {@key: …} it may be anything
+                key = Call("TO_STRING", (key,), at=at)
             self.expect("]")
         elif token.kind in ("IDENT", "STRING") or token.kind in _KEYWORD_KEYS:
             self.advance()
