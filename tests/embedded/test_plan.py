@@ -139,3 +139,11 @@ def test_parse_shows_the_tree(db: Database) -> None:
     shown = parse("FOR d IN @@c FILTER d.a == @a RETURN d")
     assert shown["bindVars"] == ["@c", "a"]
     assert [node["type"] for node in shown["ast"][0]["subNodes"]] == ["for", "filter", "return"]
+
+
+def test_what_planning_evaluates_warns_in_every_run(db: Database) -> None:
+    for query, binds in (("FOR u IN users FILTER 1 / 0 == 5 RETURN u", {}), ("FOR u IN users FILTER @a / 0 == 5 RETURN u", {"a": 1})):
+        for _ in range(3):
+            result = db.result(query, binds)
+            assert result.all() == []
+            assert [warning["code"] for warning in result.warnings] == [1562]

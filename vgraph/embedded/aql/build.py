@@ -169,19 +169,19 @@ class _Builder:
     def lift(self, expr: Expr) -> Expr:
         """The expression with its subqueries computed by steps of their own, but for those that may never be needed."""
         self.check_reads(expr)
-        return cast(Expr, self._lifted(expr, lazy=False)) if _has_subquery(expr) else expr
+        return cast(Expr, self._lifted(expr, lazy=False)) if has_subquery(expr) else expr
 
     def _lifted(self, node: ast.Node, *, lazy: bool) -> ast.Node:
         if isinstance(node, ast.Subquery):
             return self._subquery(node, lazy=lazy)
-        if not _has_subquery(node):
+        if not has_subquery(node):
             return node
-        changed = {name: self._lifted_field(node, name, lazy) for name in _fields(node)}
+        changed = {name: self._lifted_field(node, name, lazy) for name in p.field_names(node)}
         return replace(node, **changed)
 
     def _lifted_field(self, node: ast.Node, name: str, lazy: bool) -> Any:
         value = getattr(node, name)
-        inner = lazy or _is_lazy(node, name)
+        inner = lazy or is_lazy(node, name)
         if isinstance(value, ast.Node):
             return self._lifted(value, lazy=inner)
         if type(value) is tuple:
@@ -354,7 +354,7 @@ class _Builder:
         edges = self.edges(statement.graph, statement.direction)
         if statement.prune is not None:
             self.check_reads(statement.prune)
-        if statement.prune is not None and _has_subquery(statement.prune):
+        if statement.prune is not None and has_subquery(statement.prune):
             raise ArangoError(1501, "prune condition must not use a subquery (while parsing)")
         node = p.TraversalNode(
             statement.vertex, statement.edge, statement.path, start, low, high, edges, options,
@@ -479,7 +479,7 @@ def calculated(node: p.PlanNode) -> Iterator[Expr]:
             yield from (aggregate.argument for aggregate in aggregates)
 
 
-def _has_subquery(node: ast.Node) -> bool:
+def has_subquery(node: ast.Node) -> bool:
     return any(isinstance(found, ast.Subquery) for found in ast.walk(node))
 
 
@@ -504,7 +504,7 @@ def view_collections(view: Any) -> tuple[str, ...]:
     return tuple(view.properties.get("links", {}))
 
 
-def _is_lazy(node: ast.Node, name: str) -> bool:
+def is_lazy(node: ast.Node, name: str) -> bool:
     """Whether a field of a node may not be evaluated for a row, or is evaluated once for each of its own elements."""
     match node:
         case ast.Binary(op="AND" | "OR"):
@@ -514,7 +514,3 @@ def _is_lazy(node: ast.Node, name: str) -> bool:
         case ast.Expansion() | ast.ArrayMatch():
             return name != "base"
     return False
-
-
-def _fields(node: ast.Node) -> tuple[str, ...]:
-    return ast._child_fields(type(node))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from . import nodes as ast
@@ -496,6 +496,11 @@ ENUMERATIONS = (
     ShortestPathNode,
     EnumeratePathsNode,
 )
+
+
+def field_names(node: Node) -> tuple[str, ...]:
+    """The fields of a node that hold parts of the tree."""
+    return tuple(f.name for f in fields(node) if f.name not in ("at", "id"))
 
 
 def subplans(node: Node) -> Iterator[Plan]:

@@ -40,7 +40,14 @@ class Variant:
     warnings: tuple[tuple[int, str], ...] = ()
 
     def fits(self, rt: Run) -> bool:
-        return all(guard.holds(rt) for guard in self.guards)
+        """Whether the plan is for the bind values of a run. What is evaluated for that does not warn."""
+        if not self.guards:
+            return True
+        warnings, rt.warnings = rt.warnings, Warnings()
+        try:
+            return all(guard.holds(rt) for guard in self.guards)
+        finally:
+            rt.warnings = warnings
 
 
 @dataclass(slots=True)
@@ -115,4 +122,4 @@ def plan_query(parsed: ast.Parsed, txn: Transaction, rt: Run, disabled: frozense
     planning = Run(rt.binds, warnings=Warnings(), txn=txn)
     context = Context(txn, planning, evaluator, parsed.variables)
     plan = rules.optimize(build(parsed, context), context, disabled)
-    return Variant(plan, compile_plan(plan), tuple(context.guards))
+    return Variant(plan, compile_plan(plan), tuple(context.guards), tuple(planning.warnings.items))

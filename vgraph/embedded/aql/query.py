@@ -126,6 +126,8 @@ def execute(
             txn.start_writing()
         rt = runtime(txn, binds, options)
         variant = prepared.variant(txn, rt, disabled_rules(options))
+        for number, message in variant.warnings:
+            rt.warnings.add(number, message)
         result = Result(variant.program.run(rt), rt, own, variant)
         if started is not None:
             started(result)

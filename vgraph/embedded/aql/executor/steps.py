@@ -222,7 +222,9 @@ class Subquery:
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
         for batch in source:
             rt.check()
-            for row, result in zip(batch, self.program.results(batch, rt), strict=True):
+            results = self.program.results(batch, rt)
+            rt.charge(sum(map(len, results)))
+            for row, result in zip(batch, results, strict=True):
                 row[self.slot] = result
             yield batch
 

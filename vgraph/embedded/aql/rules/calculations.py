@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from .. import nodes as ast
 from .. import plan as p
-from ..build import Context, _is_lazy
+from ..build import Context, is_lazy
 from ..nodes import Variable
 from .tools import BARRIERS, is_deterministic, passable, uses_after, with_nodes
 
@@ -128,9 +128,9 @@ def lifted(node: p.PlanNode, nodes: list[p.PlanNode], context: Context) -> p.Pla
             nodes.append(p.DocumentNode(variable, item, id=context.node_id()))
             return variable
         changed = {}
-        for name in ast._child_fields(type(item)):
+        for name in p.field_names(item):
             value = getattr(item, name)
-            if _is_lazy(item, name):
+            if is_lazy(item, name):
                 continue
             new = tuple(change(part) for part in value) if type(value) is tuple else change(value)
             if new != value or (new is not value and type(value) is not tuple):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from .. import nodes as ast
 from .. import plan as p
+from ..build import has_subquery
 from ..functions import FUNCTIONS
 from ..nodes import Expr, Variable
 
@@ -82,10 +83,6 @@ def is_deterministic(node: ast.Node) -> bool:
         if isinstance(found, p.ModificationNode):
             return False
     return True
-
-
-def has_subquery(node: ast.Node) -> bool:
-    return any(isinstance(found, ast.Subquery) for found in ast.walk(node))
 
 
 def outputs(nodes: Iterable[p.PlanNode]) -> set[Variable]:
