@@ -140,9 +140,10 @@ class ExpressionParser:
         return self.source.position((token or self.token).start)
 
     def error(self, num: int, message: str, token: Token | None = None) -> ArangoError:
-        """An error at a token that is not one of syntax."""
-        line, column = self.position(token)
-        return ArangoError(num, f"{message} near position {line}:{column}" if num == 1501 else message)
+        """An error at a token, which quotes the place unless it is about a function."""
+        if num in (1540, 1541, 1582):
+            return ArangoError(num, message)
+        return self.source.error((token or self.token).start, message, num)
 
     # ------------------------------------------------------------------------------------------- expressions
 
