@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.search import BUILTIN_ANALYZERS, make_analyzer, normalise_analyzer, tokens
 from vgraph.embedded.search.analyzers import BUILTIN, make
+from vgraph.embedded.search.cityhash import city_hash64
 from vgraph.embedded.search.words import segments, spans, words
 
 TEXT_EN = BUILTIN["text_en"]
@@ -150,6 +151,36 @@ class TestOthers:
         analyzer = make("pipeline", properties, ["frequency", "position"])
         assert analyzer.terms("ABC,De") == ["ab", "bc", "de"]
         assert analyzer.positions("ABC,De")[0] == ["ab", "bc", "de"]
+
+    def test_minhash_keeps_the_least_hashes_of_inner_terms(self):
+        inner = {"type": "delimiter", "properties": {"delimiter": " "}}
+        every = terms("minhash", {"numHashes": 9, "analyzer": inner}, "a b c a d")
+        few = terms("minhash", {"numHashes": 2, "analyzer": inner}, "a b c a d")
+        assert len(every) == 4
+        assert all(len(term) == 11 for term in every)
+        assert set(few) < set(every)
+
+    @pytest.mark.parametrize(
+        ("size", "expected"),
+        [
+            (0, 0x9AE16A3B2F90404F),
+            (3, 0x2AE60479E555325C),
+            (6, 0x99FE8752A31C765C),
+            (12, 0x208903A063284843),
+            (20, 0x7241CE1F8EF74DC4),
+            (40, 0xF6C8E2C2A453FFE5),
+            (100, 0x733B2E45254C902D),
+            (200, 0x96689325E6B2D000),
+        ],
+    )
+    def test_its_hash_is_city_hash(self, size, expected):
+        assert city_hash64(b"x" * size) == expected
+
+    def test_tokens_of_values_that_are_no_strings(self):
+        identity = BUILTIN["identity"]
+        assert tokens(1, identity) == ["oL/wAAAAAAAA", "sL/wAAAAAA==", "wL/wAAA=", "0L/w"]
+        assert tokens([True, False, None], identity) == [["/w=="], ["AA=="], [""]]
+        assert tokens(-1, identity)[3] < tokens(0, identity)[3]
 
 
 class TestDefinitions:

@@ -186,6 +186,21 @@ class TestConditions:
         assert opened.keys("NGRAM_MATCH(d.t, 'quick foxx', 0.5, 'bigram')") == ["a", "b"]
         opened.engine.close()
 
+    def test_minhash_match_compares_signatures(self, tmp_path):
+        from vgraph.embedded import analyzer_store
+
+        inner = {"type": "delimiter", "properties": {"delimiter": " "}}
+        opened = Database(tmp_path / "b.db")
+        with opened.engine.writing() as txn:
+            properties = {"numHashes": 50, "analyzer": inner}
+            analyzer_store.create(txn, {"name": "mh", "type": "minhash", "properties": properties, "features": []})
+        with opened.engine.writing() as txn:
+            view_store.change_view(txn, "v", {"links": {"c": {"fields": {"t": {"analyzers": ["mh"]}}}}}, partial=True)
+        opened.insert({"_key": "a", "t": "a b c d"}, {"_key": "b", "t": "a b x y"}, {"_key": "c", "t": "x y z"})
+        assert opened.keys("MINHASH_MATCH(d.t, 'a b c e', 0.75, 'mh')") == ["a"]
+        assert opened.keys("ANALYZER(MINHASH_MATCH(d.t, 'a b c e', 0.5), 'mh')") == ["a", "b"]
+        opened.engine.close()
+
 
 class TestFields:
     def test_only_what_a_link_names_is_indexed(self, tmp_path):

@@ -1,13 +1,15 @@
 """Analyzers: how a string becomes the terms of an index.
 
 Types, properties and defaults as in "Transforming data with Analyzers" (ArangoDB documentation). What cannot be had
-without ICU data or trained models (collation, wildcard, classification, nearest_neighbors, geo types, minhash, aql) is
+without ICU data or trained models (collation, wildcard, classification, nearest_neighbors, geo types) or a running query (aql) is
 refused with error 9 when it is created.
 """
 
 from __future__ import annotations
 
+import base64
 import re
+import struct
 import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -17,6 +19,7 @@ import snowballstemmer
 from vgraph.embedded.errors import ArangoError, unsupported
 
 from . import words
+from .cityhash import city_hash64
 
 Token = tuple[str, int, int, int]  # term, position increment, start and end in characters
 Value = Any
@@ -511,12 +514,53 @@ class Pipeline(Analyzer):
                 yield inner, advance, start + low if same else start, start + high if same else end
 
 
+class MinHash(Analyzer):
+    """The least hashes of another analyzer's terms, as a signature whose overlap estimates similarity (Broder 1997)."""
+
+    type = "minhash"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        self._size = _whole(given, "numHashes")
+        if self._size < 1:
+            raise _bad("analyzer property 'numHashes' must be at least 1")
+        inner = given.get("analyzer")
+        if inner is None or inner == {}:
+            self._inner: Analyzer = Identity({}, ())
+            return {"numHashes": self._size, "analyzer": {}}
+        if not isinstance(inner, dict):
+            raise _bad("analyzer property 'analyzer' must be an object")
+        self._inner = make(inner.get("type"), inner.get("properties") or {}, ())
+        shown = {"type": self._inner.type, "properties": self._inner.properties}
+        return {"numHashes": self._size, "analyzer": shown}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        found = list(self._inner.stream(text))
+        hashes = list(dict.fromkeys(city_hash64(token[0].encode("utf-8", "surrogatepass")) for token in found))
+        if len(hashes) > self._size:
+            hashes = sorted(hashes)[: self._size]
+        for number, value in enumerate(hashes):
+            term = base64.b64encode(value.to_bytes(8, "little")).decode().rstrip("=")
+            yield term, 0 if number else 1, found[0][2], found[-1][3]
+
+
 _TYPES: dict[str, type[Analyzer]] = {
     cls.type: cls
-    for cls in (Identity, Text, Norm, Stem, Delimiter, MultiDelimiter, Ngram, Segmentation, Stopwords, Pipeline)
+    for cls in (
+        Identity,
+        Text,
+        Norm,
+        Stem,
+        Delimiter,
+        MultiDelimiter,
+        Ngram,
+        Segmentation,
+        Stopwords,
+        Pipeline,
+        MinHash,
+    )
 }
 _REFUSED = frozenset(
-    ["collation", "wildcard", "aql", "minhash", "classification", "nearest_neighbors", "geojson", "geopoint", "geo_s2"]
+    ["collation", "wildcard", "aql", "classification", "nearest_neighbors", "geojson", "geopoint", "geo_s2"]
 )
 
 
@@ -575,9 +619,26 @@ BUILTIN_ANALYZERS: dict[str, dict[str, Any]] = {name: analyzer.definition() for 
 
 
 def tokens(value: Value, analyzer: Analyzer) -> Value:
-    """TOKENS: the terms of a string; an array gives an array of the same shape."""
+    """TOKENS: the terms of a string; an array gives an array of the same shape.
+
+    Numbers, booleans and null give the terms under which views index them, in base64.
+    """
     if isinstance(value, str):
         return analyzer.terms(value)
-    if isinstance(value, list):
+    if isinstance(value, list | range):
         return [tokens(item, analyzer) for item in value]
-    raise unsupported("TOKENS() of a value that is neither a string nor an array")
+    if value is None:
+        return [""]
+    if isinstance(value, bool):
+        return [base64.b64encode(b"\xff" if value else b"\0").decode()]
+    if isinstance(value, int | float):
+        return _number_terms(float(value))
+    raise unsupported("TOKENS() of an object")
+
+
+def _number_terms(value: float) -> list[str]:
+    """A double in byte order, at four precisions: without its last 0, 16, 32 and 48 bits."""
+    (bits,) = struct.unpack(">Q", struct.pack(">d", value))
+    ordered = (~bits if bits >> 63 else bits | 1 << 63) & (1 << 64) - 1
+    raw = ordered.to_bytes(8, "big")
+    return [base64.b64encode(bytes([0xA0 + shift]) + raw[: 8 - shift // 8]).decode() for shift in range(0, 64, 16)]

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from vgraph.embedded.aql import nodes as ast
 from vgraph.embedded.errors import ArangoError, unsupported
 
+from .analyzers import BUILTIN
 from .segments import BOOL, NULL, NUMBER
 
 Row: TypeAlias = Any
@@ -760,7 +761,25 @@ def _ngram_match(compiler: _Compiler, node: ast.Call) -> Bound:
 
 
 def _minhash_match(compiler: _Compiler, node: ast.Call) -> Bound:
-    raise unsupported("MINHASH_MATCH() in SEARCH")
+    """MINHASH_MATCH(path, target, threshold, analyzer): that share of the target's signature occurs."""
+    args = compiler.arguments(node, 3, 4)
+    path = compiler.attribute(node)
+    options = [compiler.value(arg) for arg in args[1:]]
+
+    def build(scope: Scope) -> Condition:
+        target, threshold, *named = (option(scope.row, scope.rt) for option in options)
+        if not isinstance(target, str):
+            raise _argument_error("MINHASH_MATCH", 2, "a string")
+        if not _is_number(threshold) or not 0 < threshold <= 1:
+            raise _argument_error("MINHASH_MATCH", 3, "a number in (0, 1]")
+        name = _analyzer_name(named[0], "MINHASH_MATCH", 4, scope) if named else scope.analyzer
+        analyzer = BUILTIN.get(name) or scope.rt.txn.analyzer(name)
+        terms = tuple(dict.fromkeys(analyzer.terms(target)))
+        if not terms:
+            return Nothing()
+        return Terms(path(scope), name, terms, max(1, math.ceil(threshold * len(terms) - 1e-9)), scope.boost)
+
+    return build
 
 
 def _phrase(compiler: _Compiler, node: ast.Call) -> Bound:
