@@ -129,17 +129,24 @@ def test_the_commands_table_names_nothing_else() -> None:
 
 
 def test_every_exit_code_stands_in_the_readme() -> None:
-    from vgraph import errors
+    from vgraph import cli, errors
 
     raised = {kind.exit_code for kind in vars(errors).values() if hasattr(kind, "exit_code")}
-    named = {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
-    assert raised | {0, 130} == named
+    named = {int(code) for code in table("### Exit codes") if code.isdigit()}
+    assert raised | {0, cli.INTERRUPTED, cli.NOBODY_READS} == named
 
 
 @pytest.mark.parametrize("route", [r for r in api().routes if isinstance(r, APIRoute)], ids=lambda route: route.path)
 def test_every_route_of_the_api_stands_in_the_table(route: APIRoute) -> None:
     path = route.path.replace(":path}", "}")
     assert all(f"{method} {path}" in table("## HTTP API") for method in route.methods)
+
+
+def test_every_status_of_the_api_stands_in_the_table() -> None:
+    from vgraph.api.server import PROBLEMS
+
+    named = {int(code) for row in table("### Token and errors") for code in re.findall(r"\d{3}", row)}
+    assert named >= {int(code) for code in PROBLEMS}
 
 
 def test_every_extra_stands_in_the_readme() -> None:
