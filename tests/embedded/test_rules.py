@@ -194,7 +194,9 @@ def test_pages_by_key(db: Database, after: Any, direction: str) -> None:
     assert db.types(query % "chunks", {"after": after})[:3] == ["SingletonNode", "IndexNode", "LimitNode"]
     slow = query.replace("c._key > @after", "NOOPT(c._key) > @after").replace("SORT c._key", "SORT NOOPT(c._key)")
     assert db.run(query % "chunks", {"after": after}) == db.run(slow % "plain", {"after": after})
-    assert db.run(f"FOR c IN chunks SORT c._key {direction} LIMIT 1 RETURN c._key") == (["c0"] if direction == "ASC" else ["c99"])
+    assert db.run(f"FOR c IN chunks SORT c._key {direction} LIMIT 1 RETURN c._key") == (
+        ["c0"] if direction == "ASC" else ["c99"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -394,3 +396,60 @@ def test_rules_can_be_switched_off(db: Database) -> None:
         assert "IndexNode" not in [n["type"] for n in db.plan(query, optimizer={"rules": switches})["nodes"]]
         assert len(db.run(query, optimizer={"rules": switches})) == 20
     assert "IndexNode" in [n["type"] for n in db.plan(query, optimizer={"rules": ["-all", "+use-indexes"]})["nodes"]]
+
+
+# -- views
+
+
+@pytest.fixture
+def words(fresh: Database) -> Any:
+    from vgraph.embedded import view_store
+
+    texts = ["red car", "red red car", "blue car", "red dog", "dog", "red car"] * 20
+    fresh.collection("texts", [{"_key": f"t{n:03}", "text": text, "n": n % 4} for n, text in enumerate(texts)])
+    with fresh.engine.writing() as txn:
+        fields = {"text": {"analyzers": ["text_en"]}, "n": {}}
+        view_store.create_view(txn, "words", "arangosearch", {"links": {"texts": {"fields": fields}}})
+    return fresh
+
+
+SEARCH = "FOR d IN words SEARCH ANALYZER(d.text == @word, 'text_en') AND (@n == null OR d.n == @n) "
+
+
+@pytest.mark.parametrize("number", [None, 1])
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "SORT BM25(d) DESC LIMIT 5 RETURN [d._key, BM25(d)]",
+        "LET s = BM25(d) SORT s DESC LIMIT 2, 5 RETURN [d._key, s]",
+        "SORT BM25(d) DESC, d._key DESC LIMIT 7 RETURN [d._key, BM25(d)]",
+        "SORT TFIDF(d) DESC, BM25(d), d._key LIMIT 3 RETURN [d._key, TFIDF(d)]",
+        "SORT d._key LIMIT 3 RETURN [d._key, BM25(d)]",
+        "FILTER d.n > 1 SORT BM25(d) DESC, d._key LIMIT 3 RETURN [d._key, BM25(d)]",
+    ],
+)
+def test_the_best_of_a_view_are_those_of_a_full_sort(words: Database, tail: str, number: Any) -> None:
+    binds = {"word": "red", "n": number}
+    fast = words.run(SEARCH + tail, binds)
+    slow = words.run(SEARCH + tail, binds, optimizer={"rules": ["-arangosearch-constrained-sort"]})
+    assert [row[1] for row in fast] == [row[1] for row in slow]
+    if "d._key" in tail.split("LIMIT")[0]:
+        assert fast == slow
+    assert words.result(SEARCH + tail, binds, fullCount=True).all() == fast
+
+
+def test_only_the_best_documents_are_fetched(words: Database) -> None:
+    query = SEARCH + "SORT BM25(d) DESC LIMIT 5 RETURN d"
+    assert words.types(query, {"word": "red", "n": None}) == [
+        "SingletonNode",
+        "EnumerateViewNode",
+        "LimitNode",
+        "ReturnNode",
+    ]
+    assert words.stats(query, {"word": "red", "n": None})["scannedIndex"] == 5
+    assert words.stats(SEARCH + "LIMIT 2 RETURN d", {"word": "red", "n": None})["scannedIndex"] == 2
+
+
+def test_scores_only_of_views(words: Database) -> None:
+    with pytest.raises(ArangoError, match=r"\[10\]"):
+        words.run("FOR d IN texts SORT BM25(d) RETURN d")

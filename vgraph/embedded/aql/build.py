@@ -11,8 +11,8 @@ from vgraph.embedded.errors import ArangoError
 
 from . import nodes as ast
 from . import plan as p
-from .expressions import Runtime
 from .nodes import Expr, Variable
+from .runtime import Runtime
 
 if TYPE_CHECKING:
     from vgraph.embedded.engine import Transaction

@@ -188,12 +188,16 @@ class OffsetInfo(Node):
 
 @dataclass(frozen=True, slots=True)
 class Top(Node):
-    """Only the best are wanted: SORT by scorer number `scorer`, then LIMIT."""
+    """Only the best are wanted: SORT by scorer number `scorer`, then LIMIT.
+
+    `ties`: there are more sort keys, so whatever scores as much as the last one is wanted too; the SORT stays.
+    """
 
     scorer: int
     descending: bool
     offset: Expr | None
     count: Expr
+    ties: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from vgraph.embedded.errors import ArangoError
 
-from ..expressions import Runtime
+from ..runtime import Runtime
 
 Row: TypeAlias = list[Any]
 Batch: TypeAlias = list[Row]

@@ -272,10 +272,15 @@ class _Compiler:
             None
             if node.top is None
             else search.TopStep(
-                node.top.scorer, node.top.descending, self.optional(node.top.offset), self.closure(node.top.count)
+                node.top.scorer,
+                node.top.descending,
+                self.optional(node.top.offset),
+                self.closure(node.top.count),
+                node.top.ties,
             ),
             node.projection,
             None if node.inverted is None else (node.view, node.inverted),
+            self.limited,
         )
 
     def _enumerate_near_vector(self, node: p.EnumerateNearVectorNode) -> Operator:

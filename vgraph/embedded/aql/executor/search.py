@@ -12,8 +12,8 @@ from vgraph.embedded.errors import ArangoError
 
 from ..values import truthy
 from .lookup import Probe, index_by_id
-from .rows import BATCH, Batch, Closure, Row, Rows, Run
-from .steps import NO_LIMIT, limit_value
+from .rows import Batch, Closure, Row, Rows, Run, Sizes, demand
+from .steps import NO_LIMIT, Demand, limit_value
 
 EVERYTHING = 2**62
 """A top-k of all there is: the option fullCount wants to know how many."""
@@ -48,6 +48,7 @@ class TopStep:
     descending: bool
     offset: Closure | None
     count: Closure
+    ties: bool
 
     def wanted(self, row: Row, rt: Run) -> tuple[int, bool, int]:
         if rt.full_count:
@@ -70,36 +71,40 @@ class EnumerateView:
     top: TopStep | None
     projection: frozenset[str] | None
     inverted: tuple[str, int] | None
+    demand: Demand
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
         result: Any = None
+        sizes = Sizes(demand(self.demand, rt, seed))
         for batch in source:
             for row in batch:
                 rt.check()
                 if result is None or self.varies:
                     result = self.search(row, rt)
-                yield from self.rows(row, result, rt)
+                yield from self.rows(row, result, rt, sizes)
 
     def search(self, row: Row, rt: Run) -> Any:
         options: dict[str, Any] = {"scorers": [step.scorer(row, rt) for step in self.scorers]}
-        if self.top is not None:
+        if self.top is not None and not self.top.ties:
             options["top"] = self.top.wanted(row, rt)
         if self.collections is not None:
             options["collections"] = self.collections
         if self.offsets:
             options["offsets"] = True
         condition = None if self.condition is None else self.condition.bind(row, rt)
-        return self.searched(rt).search(rt.txn, condition, **options)
+        result = self.searched(rt).search(rt.txn, condition, **options)
+        return result if self.top is None or not self.top.ties else best_with_ties(result, *self.top.wanted(row, rt))
 
     def searched(self, rt: Run) -> Any:
         if self.inverted is not None:
             return index_by_id(rt.txn.collection(self.inverted[0]), self.inverted[1])
         return rt.txn.view(self.view)
 
-    def rows(self, row: Row, result: Any, rt: Run) -> Rows:
-        for start in range(0, len(result), BATCH):
+    def rows(self, row: Row, result: Any, rt: Run, sizes: Sizes) -> Rows:
+        end = 0
+        while end < len(result):
             rt.check()
-            end = min(start + BATCH, len(result))
+            start, end = end, min(end + sizes.take(), len(result))
             rt.stats.scanned_index += end - start
             kept = self.filled(row, result, start, end, self.documents(result, start, end, rt), rt)
             if kept:
@@ -138,6 +143,18 @@ class EnumerateView:
                 new[slot] = result.offsets(start + number, given if isinstance(given, list) else [given], most)
             kept.append(new)
         return kept
+
+
+def best_with_ties(result: Any, scorer: int, descending: bool, count: int) -> Any:
+    """The rows that no `count` others surpass: those that a SORT by the score, and then by something else, may need."""
+    from vgraph.embedded.search import SearchResult
+
+    if count == 0 or count >= len(result):
+        return result
+    order = -result.scores[scorer] if descending else result.scores[scorer]
+    kept = order <= np.partition(order, count - 1)[count - 1]
+    scores = [values[kept] for values in result.scores]
+    return SearchResult(result.collections, result.source[kept], result.rowids[kept], scores)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from vgraph.embedded.errors import ArangoError
 from .. import nodes as ast
 from .. import plan as p
 from ..build import Context
-from ..nodes import Variable
+from ..nodes import Expr, Variable
 from .limits import limit_behind
 from .tools import in_loop, inlined, replaced, simple_definitions, with_nodes
 
@@ -85,15 +85,16 @@ def constrained_sort(plan: p.Plan, context: Context) -> p.Plan:
             behind += 1
         sort = nodes[behind] if behind < len(nodes) else None
         limit = limit_behind(nodes, behind) if isinstance(sort, p.SortNode) else None
-        if not isinstance(sort, p.SortNode) or limit is None or len(sort.keys) != 1:
+        if not isinstance(sort, p.SortNode) or limit is None:
             continue
-        definitions = simple_definitions(nodes[position + 1 : behind])
-        value = inlined(sort.keys[0].value, definitions)
-        scorers = [scorer.variable for scorer in node.scorers]
-        if value in scorers:
-            top = p.Top(scorers.index(value), not sort.keys[0].ascending, limit.offset, limit.count)  # type: ignore[arg-type]
+        value = inlined(sort.keys[0].value, simple_definitions(nodes[position + 1 : behind]))
+        scorers: list[Expr] = [scorer.variable for scorer in node.scorers]
+        ties = len(sort.keys) > 1
+        if value in scorers and not (ties and node.offsets):
+            top = p.Top(scorers.index(value), not sort.keys[0].ascending, limit.offset, limit.count, ties)
             nodes[position] = replace(node, top=top)
-            del nodes[behind]
+            if not ties:
+                del nodes[behind]
             return with_nodes(plan, nodes)
     return plan
 
