@@ -128,6 +128,22 @@ def test_threads_share_changes_of_the_catalog(engine: Engine) -> None:
         assert len([info for info in txn.collections() if info.name[0] in "xyz"]) == 15
 
 
+def _open(path: str) -> None:
+    for n in range(5):
+        Engine.open(f"{path}{n}").close()
+
+
+def test_many_may_create_the_same_file_at_once(tmp_path: Path) -> None:
+    context = get_context("fork")
+    children = [context.Process(target=_open, args=(str(tmp_path / "new"),)) for _ in range(4)]
+    for child in children:
+        child.start()
+    _open(str(tmp_path / "new"))
+    for child in children:
+        child.join(60)
+    assert [child.exitcode for child in children] == [0] * 4
+
+
 def _write_in_process(path: str, worker: int, count: int) -> None:
     engine = Engine.open(path)
     write(engine, worker, count)

@@ -101,6 +101,28 @@ def test_a_file_whose_creation_was_cut_short_is_created_anew(tmp_path: Path) -> 
     engine.close()
 
 
+def test_a_checkpoint_cut_short_is_no_truncated_file(tmp_path: Path) -> None:
+    path = tmp_path / "cut.db"
+    make(path)
+    engine = Engine.open(path)
+    size = path.stat().st_size
+    with engine.writing() as txn:
+        for n in range(2000):
+            txn.collection("docs", write=True).insert({"batch": n, "n": n, "text": "x" * 1000})
+    log = path.with_name("cut.db-wal").read_bytes()
+    with engine.reading() as txn:
+        txn.connection.execute("COMMIT")
+        txn.connection.execute("PRAGMA wal_checkpoint(FULL)").fetchall()
+    cut = tmp_path / "copy.db"
+    cut.write_bytes(path.read_bytes()[:size])
+    (tmp_path / "copy.db-wal").write_bytes(log)
+    engine.close()
+    engine = Engine.open(cut)
+    with engine.reading() as txn:
+        assert txn.collection("docs").count() == 2000 == sum(1 for _ in txn.collection("docs").scan())
+    engine.close()
+
+
 def test_commits_are_synchronous(tmp_path: Path) -> None:
     engine = Engine.open(tmp_path / "sync.db")
     with engine.writing() as txn:

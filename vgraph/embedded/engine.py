@@ -65,14 +65,30 @@ class Engine:
             raise ArangoError(1228, f"{file}: no such database file")
         engine = Engine(file)
         try:
-            engine._prepare()
+            engine._prepare_patiently()
         except sqlite3.Error as error:
             engine.close()
             raise ArangoError(1100, f"{file}: {error}") from error
         return engine
 
-    def _prepare(self) -> None:
-        connection = self._connect()
+    def _prepare_patiently(self) -> None:
+        """Others may be creating the very file, and SQLite does not wait for every lock that takes."""
+        latest = time.monotonic() + LOCK_TIMEOUT
+        while True:
+            connection = self._connect()
+            try:
+                self._prepare(connection)
+                return
+            except sqlite3.OperationalError as error:
+                connection.close()
+                if "locked" not in str(error) or time.monotonic() > latest:
+                    raise
+            except BaseException:
+                connection.close()
+                raise
+            time.sleep(0.02)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
         if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
             self._create(connection)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -272,7 +288,7 @@ class Transaction:
         self.engine.lock(self._lock_timeout)
         self._locked = True
         try:
-            self.sql("BEGIN IMMEDIATE")
+            self.connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             raise busy() from error
         self._load_state()
@@ -280,7 +296,8 @@ class Transaction:
 
     def _load_state(self) -> None:
         try:
-            version, self._tick, self._hlc = self.sql("SELECT catalog, tick, hlc FROM state").fetchone()
+            row = self.connection.execute("SELECT catalog, tick, hlc FROM state").fetchone()
+            version, self._tick, self._hlc = row
         except sqlite3.DatabaseError as error:
             raise ArangoError(1100, f"{self.engine.path}: {error}") from error
         self.schema_version = version
@@ -300,7 +317,7 @@ class Transaction:
         self.engine.lock(self._lock_timeout)
         self._locked = True
         try:
-            self.sql("UPDATE state SET tick = tick")
+            self.connection.execute("UPDATE state SET tick = tick")
         except sqlite3.OperationalError as error:
             raise ArangoError(1200, "write-write conflict: the data was changed since the transaction began") from error
         self._writing = True
@@ -319,10 +336,13 @@ class Transaction:
         try:
             if self._writing:
                 self._save_counters()
-            self.sql("COMMIT")
+            self.connection.execute("COMMIT")
         except sqlite3.Error as error:
             self.abort()
-            raise ArangoError(1305, f"{self.engine.path}: {error}") from error
+            raise _storage_error(self.engine.path, error) from error
+        except ArangoError:
+            self.abort()
+            raise
         if self._catalog_changed:
             self.engine.publish(self.catalog)
         self._finish(self._on_commit)
@@ -414,7 +434,10 @@ class Transaction:
         """Run a statement of an index implementation or of the catalog."""
         if self._connection is None:
             raise ArangoError(1654)
-        return self._connection.execute(statement, params)
+        try:
+            return self._connection.execute(statement, params)
+        except sqlite3.OperationalError as error:
+            raise _storage_error(self.engine.path, error) from error
 
     def sql_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement once per row."""
@@ -561,6 +584,13 @@ def busy() -> ArangoError:
     return ArangoError(1200, "conflict: timed out waiting for another transaction to finish writing")
 
 
+def _storage_error(path: Path, error: sqlite3.Error) -> ArangoError:
+    """What SQLite could not do, in ArangoDB's numbers: disk full, locked by another process, or any other I/O error."""
+    text = str(error)
+    num = 1104 if "full" in text else 1200 if "locked" in text else 1305
+    return ArangoError(num, f"{path}: {text}")
+
+
 def _refuse_foreign(path: Path) -> None:
     """Judge a file by its header alone, without giving SQLite a chance to touch it."""
     with path.open("rb") as file:
@@ -573,5 +603,7 @@ def _refuse_foreign(path: Path) -> None:
     if version > FORMAT_VERSION:
         raise ArangoError(1100, f"{path}: file format {version}, this engine knows up to {FORMAT_VERSION}")
     pages, page_size = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
-    if pages * (page_size if page_size != 1 else 65536) > path.stat().st_size:
+    cut = pages * page_size > path.stat().st_size
+    logs = [path.with_name(path.name + ending) for ending in ("-wal", "-journal")]
+    if cut and not any(log.exists() and log.stat().st_size for log in logs):  # else SQLite has yet to complete it
         raise ArangoError(1100, f"{path}: the file is truncated")

@@ -47,6 +47,7 @@ ERRORS: Final[dict[int, ErrorKind]] = {
         (601, "HTTP_SUPERFLUOUS_SUFFICES", "superfluous URL suffices", 400),
         (1004, "ARANGO_READ_ONLY", "read only", 403),
         (1100, "ARANGO_CORRUPTED_DATAFILE", "corrupted datafile", 500),
+        (1104, "ARANGO_FILESYSTEM_FULL", "filesystem full", 500),
         (1107, "ARANGO_DATADIR_LOCKED", "database directory is locked", 500),
         (1200, "ARANGO_CONFLICT", "conflict", 409),
         (1202, "ARANGO_DOCUMENT_NOT_FOUND", "document not found", 404),

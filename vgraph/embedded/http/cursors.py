@@ -21,7 +21,7 @@ routes = Routes()
 BATCH: Final = 1000
 TTL: Final = 30.0  # seconds a cursor lives after it was last asked
 _TOP_LEVEL: Final = ("memoryLimit", "cache", "fullCount")
-_PHASES: Final = (  # of a profile; only execution is timed apart, plans mostly come from the cache
+_PHASES: Final = (  # of a profile; plans mostly come from the cache, so most phases are not timed apart
     "initializing",
     "parsing",
     "optimizing ast",
@@ -143,16 +143,17 @@ def create(context: Context) -> Answer:
 
 
 def _execute(context: Context, text: str, binds: dict[str, Any], options: dict[str, Any]) -> aql.Result:
+    def started(result: aql.Result) -> None:
+        context.app.queries.running(context, result)
+
     stream = context.stream_id
     if stream is None:
-        result = aql.execute(context.app.engine, context.database, text, binds, options)
-    else:
-        with context.app.transactions.use(context, stream) as txn:
-            result = aql.execute(txn, context.database, text, binds, options)
-            if not options.get("stream"):
-                result = _Finished(result)
-    context.app.queries.running(context, result)
-    return result
+        return aql.execute(context.app.engine, context.database, text, binds, options, started=started)
+    with context.app.transactions.use(context, stream) as txn:
+        if aql.prepare(text).modifies:
+            txn.start_writing()
+        result = aql.execute(txn, context.database, text, binds, options, started=started)
+        return result if options.get("stream") else _Finished(result)
 
 
 class _Finished(aql.Result):
@@ -306,11 +307,18 @@ def _batch_size(body: dict[str, Any]) -> int:
     return int(size)
 
 
+def _profile(text: str, stats: dict[str, Any]) -> dict[str, float]:
+    started = time.perf_counter()
+    aql.prepare(text)
+    parsing = time.perf_counter() - started
+    return {**dict.fromkeys(_PHASES, 0.0), "parsing": parsing, "executing": stats.get("executionTime", 0.0)}
+
+
 def _extra(context: Context, result: aql.Result, body: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     extra: dict[str, Any] = {"warnings": result.warnings, "stats": result.stats}
     level = options.get("profile")
     if level:
-        extra["profile"] = {**dict.fromkeys(_PHASES, 0.0), "executing": extra["stats"].get("executionTime", 0.0)}
+        extra["profile"] = _profile(body["query"], extra["stats"])
     if isinstance(level, int) and level >= 2:
         text, binds, _ = query_of(body)
         extra["plan"] = aql.explain(context.app.engine, context.database, text, binds, options)["plan"]
