@@ -38,7 +38,7 @@ bench: $(STAMP)  ## speed, as ratios within one run
 	for file in bench/*.py; do $(BIN)/python $$file || exit 1; done
 
 fixtures: $(STAMP)  ## real footage and model weights for the tests, into .fixtures/
-	$(BIN)/python tests/fixtures.py
+	$(BIN)/python tests/fixtures.py --all
 
 wheel: $(STAMP)  ## a wheel in dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

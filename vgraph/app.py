@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import orjson
 
 from vgraph.agents import answer
-from vgraph.errors import NotFoundError, UserError
+from vgraph.errors import MediaError, NotFoundError, UserError
 from vgraph.ingest import Options, Tools, ingest
 from vgraph.ingest.graph import entity_text
 from vgraph.ingest.keys import camera_key
@@ -28,13 +28,16 @@ from vgraph.retrieve import Profile, retrieve
 from vgraph.retrieve.search import QueryVectors
 from vgraph.settings import Settings
 from vgraph.store import Store, connect
-from vgraph.store.store import QueryResult
+from vgraph.store.store import EmbeddingSpace, QueryResult
 from vgraph.types import Answer, Evidence, Filters, IngestReport, Progress
 
-__all__ = ["Advance", "Pick", "VGraph", "diagnose", "moment", "to_json"]
+__all__ = ["Advance", "Check", "Failed", "Pick", "VGraph", "diagnose", "moment", "to_json"]
 
 Advance = Callable[[Progress], None]
 """Told how far long work has come."""
+
+Failed = Callable[[Path, MediaError], None]
+"""Told of a file that cannot be read, and why."""
 
 VIDEO_ENDINGS = frozenset(
     [".mp4", ".mkv", ".mov", ".avi", ".webm", ".m4v", ".ts", ".mts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv"]
@@ -78,7 +81,24 @@ class VGraph:
     @cached_property
     def models(self) -> Models:
         """The models the settings choose; `models.picked` says which and why."""
-        return choose(_wanted(self.settings))
+        return self._choose(self._store.embedding("text"))
+
+    def _choose(self, space: EmbeddingSpace | None) -> Models:
+        """`auto` keeps the embedding model that filled the database, so that a better one that turns up does not shut it out."""
+        wanted = _wanted(self.settings)
+        if wanted.embed == "auto" and space is not None:
+            wanted = dataclasses.replace(wanted, embed=space.spec)
+        taken = self.settings.ingest
+        return choose(wanted, entity_types=taken.entity_types, caption_frames=taken.caption_frames)
+
+    def _choose_anew(self) -> None:
+        """Let go of the models chosen so far, and of what the database remembers of them."""
+        for name in ("models", "_embedder", "_vectors"):
+            self.__dict__.pop(name, None)
+        self.__dict__["models"] = self._choose(None)
+
+    def _spec(self, need: str) -> str:
+        return next(pick.spec for pick in self.picks if pick.need == need)
 
     @property
     def picks(self) -> tuple[Pick, ...]:
@@ -94,7 +114,7 @@ class VGraph:
 
     @cached_property
     def _vectors(self) -> QueryVectors:
-        self._store.claim_embedding("text", self._embedder.name, self._embedder.dimension)
+        self._store.claim_embedding("text", self._embedder.name, self._embedder.dimension, self._spec("embed"))
         return QueryVectors(self._embedder)
 
     def _similarity(self, question: str, texts: Sequence[str]) -> list[float]:
@@ -118,19 +138,28 @@ class VGraph:
         start: str | datetime | None = None,
         tz: str | None = None,
         report: Advance = lambda progress: None,
+        failed: Failed | None = None,
     ) -> Iterator[IngestReport]:
-        """Bring video files (or every video of a folder) into the graph, one report each; one that cannot be read raises MediaError.
+        """Bring video files (or every video of a folder) into the graph, one report each.
 
-        `start` is the time of the first frame: a datetime or ISO 8601 text, naive ones in `tz`.
+        `start` is the time of the first frame: a datetime or ISO 8601 text, naive ones in `tz`. A file that cannot be read is told to
+        `failed` and passed over; without `failed` it raises MediaError.
         """
         zone = tz or "UTC"
         start_ms = None if start is None else moment(start, zone)
         tools = self._tools()
         for path in self._videos(paths, start_ms is not None):
-            yield ingest(
-                path, store=self._store, tools=tools, assets=self.assets, options=self._options(), camera=camera,
-                start_ms=start_ms, tz=tz, report=report,
-            )  # fmt: skip
+            try:
+                done = ingest(
+                    _text(path), store=self._store, tools=tools, assets=self.assets, options=self._options(),
+                    camera=camera, start_ms=start_ms, tz=tz, report=report,
+                )  # fmt: skip
+            except MediaError as error:
+                if failed is None:
+                    raise
+                failed(path, error)
+            else:
+                yield done
 
     def _videos(self, paths: Iterable[Path | str], dated: bool) -> list[Path]:
         roots = self.settings.media.roots
@@ -141,9 +170,11 @@ class VGraph:
 
     def _tools(self) -> Tools:
         models, embedder = self.models, self._embedder
-        self._store.claim_embedding("text", embedder.name, embedder.dimension)
+        self._store.claim_embedding("text", embedder.name, embedder.dimension, self._spec("embed"))
         if models.image_embed:
-            self._store.claim_embedding("image", models.image_embed.name, models.image_embed.dimension)
+            self._store.claim_embedding(
+                "image", models.image_embed.name, models.image_embed.dimension, self._spec("image_embed")
+            )
         return Tools(
             embedder, models.caption, models.transcribe, models.detect, models.read, models.image_embed, models.chat
         )
@@ -193,6 +224,8 @@ class VGraph:
         """Evidence for a question: chunks, entities and relations, packed within the token budget."""
         if not question.strip():
             raise UserError("the question is empty")
+        if not _is_text(question):
+            raise UserError("the question is not text: some of its bytes are not UTF-8")
         return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(k))
 
     def ask(self, question: str, filters: Filters | None = None, *, k: int | None = None) -> Answer:
@@ -242,6 +275,8 @@ class VGraph:
 
     def export(self, path: Path) -> int:
         """Write every record as a JSON line {collection, record}; the number written. The file appears whole or not at all."""
+        if not path.parent.is_dir():
+            raise UserError(f"{path}: there is no folder {path.parent}")
         part = path.with_name(f".{path.name}.part")
         count = 0
         with part.open("wb") as file:
@@ -252,9 +287,10 @@ class VGraph:
         return count
 
     def reembed(self, *, report: Advance = lambda progress: None) -> int:
-        """Embed all texts again with the chosen model; the number of records. Interrupted, it is to be run again."""
+        """Embed all texts again with the model the settings choose now; the number of records. Interrupted, it is to be run again."""
+        self._choose_anew()
         embedder = self._embedder
-        self._store.begin_reembedding(embedder.name, embedder.dimension)
+        self._store.begin_reembedding(embedder.name, embedder.dimension, self._spec("embed"))
         counts, done = self._store.counts(), 0
         for collection, text in EMBEDDED_TEXT.items():
             for page in self._store.texts(collection):
@@ -293,14 +329,19 @@ def _wanted(settings: Settings) -> Wanted:
 
 
 def moment(value: str | datetime, tz: str) -> int:
-    """UTC ms of a time; naive ones are in `tz`. Raises UserError for what is not ISO 8601."""
+    """UTC ms of a time; naive ones are in `tz`. Raises UserError for what is not ISO 8601, and for an unknown zone."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else value
-    except ValueError:
+        return round((found if found.tzinfo else found.replace(tzinfo=_zone(tz))).timestamp() * 1000)
+    except (ValueError, OverflowError):
         raise UserError(f"{value!r} is not a time: use ISO 8601, for example 2026-03-02T08:15:00+01:00") from None
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=ZoneInfo(tz))
-    return round(found.timestamp() * 1000)
+
+
+def _zone(tz: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(tz)
+    except (KeyError, ValueError, OSError):
+        raise UserError(f"time zone {tz!r} is not known: use a name such as Europe/Berlin or UTC") from None
 
 
 def to_json(value: Any, *, indent: bool = True) -> str:
@@ -334,6 +375,18 @@ def _files(path: Path) -> list[Path]:
     if not found:
         raise UserError(f"{path}: no video in this folder (looked for {', '.join(sorted(VIDEO_ENDINGS))})")
     return found
+
+
+def _text(path: Path) -> Path:
+    """The path, if it can be kept in the graph; MediaError for a name that is not text."""
+    if not _is_text(str(path)):
+        raise MediaError(f"{str(path)!r}: the name is not UTF-8; rename the file", path=str(path))
+    return path
+
+
+def _is_text(value: str) -> bool:
+    """Whether a string is text: bytes of the command line that were not UTF-8 come as lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _ms(seconds: float) -> int:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from functools import lru_cache
+from typing import Any
 
+_LOCAL = threading.local()
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 STOP_WORDS = frozenset(
     """
@@ -31,6 +34,16 @@ def content_words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=16_384)
 def _lemma(word: str) -> str:
+    """The lemma's stem: the dictionary knows `gave`, the stemmer mends what it does not know (`crosses`)."""
     from simplemma import lemmatize
 
-    return lemmatize(word, lang="en").casefold()
+    return str(_stemmer().stemWord(lemmatize(word, lang="en").casefold()))
+
+
+def _stemmer() -> Any:
+    """One a thread: the stemmer keeps state while it works."""
+    if not hasattr(_LOCAL, "stemmer"):
+        from snowballstemmer import stemmer
+
+        _LOCAL.stemmer = stemmer("english")
+    return _LOCAL.stemmer

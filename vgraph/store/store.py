@@ -27,10 +27,11 @@ OF_A_DOCUMENT = (
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSpace:
-    """Which model made the vectors of a space (`text` or `image`), and their length."""
+    """Which model made the vectors of a space (`text` or `image`), their length, and the setting that chooses this model."""
 
     model: str
     dimension: int
+    spec: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +98,17 @@ class Store:
 
     def embedding(self, space: str) -> EmbeddingSpace | None:
         found = self.meta(f"embedding_{space}")
-        return EmbeddingSpace(found["model"], found["dimension"]) if found else None
+        return EmbeddingSpace(found["model"], found["dimension"], found["spec"]) if found else None
 
-    def claim_embedding(self, space: str, model: str, dimension: int) -> None:
-        """Record which model fills a space; another one raises ModelMismatch, because distances between them mean nothing."""
+    def claim_embedding(self, space: str, model: str, dimension: int, spec: str = "") -> None:
+        """Record which model fills a space; another one raises ModelMismatch, because distances between them mean nothing.
+
+        `spec` is the setting that chooses the model.
+        """
         known = self.meta(f"embedding_{space}")
         if known is None:
-            self._put_meta(f"embedding_{space}", {"model": model, "dimension": dimension, "complete": True})
+            facts = {"model": model, "dimension": dimension, "spec": spec or model, "complete": True}
+            self._put_meta(f"embedding_{space}", facts)
         elif not known["complete"]:
             raise ModelMismatch(
                 f"embedding again with {known['model']} was interrupted: run `vgraph db reembed` to finish it"
@@ -111,13 +116,14 @@ class Store:
         elif (known["model"], known["dimension"]) != (model, dimension):
             raise ModelMismatch(
                 f"the {space} embeddings in this database come from {known['model']} ({known['dimension']} dimensions), "
-                f"but the settings choose {model} ({dimension}): set VGRAPH_MODELS__EMBED={known['model']}, "
+                f"but the settings choose {model} ({dimension}): set VGRAPH_MODELS__EMBED={known['spec']}, "
                 "or embed everything again with `vgraph db reembed`"
             )
 
-    def begin_reembedding(self, model: str, dimension: int) -> None:
+    def begin_reembedding(self, model: str, dimension: int, spec: str = "") -> None:
         """Forget the text embeddings: until `end_reembedding` nothing else may be written or searched by vector."""
-        self._put_meta("embedding_text", {"model": model, "dimension": dimension, "complete": False})
+        facts = {"model": model, "dimension": dimension, "spec": spec or model, "complete": False}
+        self._put_meta("embedding_text", facts)
         for collection in TEXT_EMBEDDED:
             schema.drop_vector_index(self._db, collection)
 
@@ -133,7 +139,8 @@ class Store:
 
     def end_reembedding(self) -> None:
         known = self.meta("embedding_text") or {}
-        self._put_meta("embedding_text", {"model": known["model"], "dimension": known["dimension"], "complete": True})
+        facts = {name: value for name, value in known.items() if not name.startswith("_")}
+        self._put_meta("embedding_text", {**facts, "complete": True})
         self.ensure_vector_indexes()
 
     def ensure_vector_indexes(self) -> tuple[str, ...]:

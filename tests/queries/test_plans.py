@@ -1,0 +1,118 @@
+"""Each query of arango/queries runs by the index it is meant for: no collection is read whole where an index can serve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.store.test_store import DIMENSION, corpus, vector
+from vgraph.store import Store, connect
+from vgraph.store.resources import query, query_names
+
+FILTERED = {"cameras": ["dock"], "documents": None, "start_ms": 1000, "end_ms": 9000, "not_after": None}
+KEYS = ["one-0001", "one-0002"]
+IDS = [f"chunks/{key}" for key in KEYS]
+LEGS = {"vector": vector(), "text": "crate 7", "k": 5, "leg_k": 10, "rrf_k": 60}
+
+BINDS: dict[str, dict[str, Any]] = {
+    "coverage": {"cameras": ["dock"], "start_ms": 0, "end_ms": 5000},
+    "entities_of_document": {"document": "one"},
+    "entity_uses": {"entities": ["entities/p1"]},
+    "expand_entities": {**FILTERED, "chunks": IDS, "hops": 2, "entity_limit": 5, "relation_limit": 20},
+    "export_collection": {"@collection": "chunks", "drop": ["_rev"]},
+    "hybrid_chunks": {**FILTERED, **LEGS},
+    "hybrid_chunks_exact": {**FILTERED, **LEGS},
+    "list_cameras": {},
+    "list_documents": {},
+    "merge_entities": {"records": []},
+    "merge_links": {"records": []},
+    "read_chunks": {**FILTERED, "keys": KEYS},
+    "read_ledger": {"document": "one"},
+    "read_texts": {"@collection": "chunks", "after": "", "limit": 10},
+    "read_tracks": {"document": "one"},
+    "read_utterances": {"document": "one"},
+    "remove_document": {"document": "one"},
+    "remove_entities": {"keys": []},
+    "remove_identities": {"entities": ["entities/p1"]},
+    "remove_of_document": {"document": "one", "@collection": "HAS_ENTITY"},
+    "stitch_chunks": {**FILTERED, "chunks": IDS, "neighbours": 2},
+    "update_entities": {"records": []},
+    "write_embeddings": {"records": [], "@collection": "chunks"},
+    "write_records": {"records": [], "@collection": "chunks"},
+}
+
+WHOLE: dict[str, set[str]] = {
+    "export_collection": {"chunks"},
+    "list_cameras": {"cameras"},
+    "list_documents": {"documents"},
+}
+"""Collections a query is meant to read whole: it lists them."""
+
+INTENDED: dict[str, set[str]] = {
+    "coverage": {"camera_start"},
+    "entities_of_document": {"document"},
+    "entity_uses": {"edge"},
+    "expand_entities": {"edge", "primary"},
+    "hybrid_chunks": {"embedding"},
+    "hybrid_chunks_exact": {"camera_start"},
+    "read_chunks": {"primary"},
+    "read_ledger": {"document"},
+    "read_tracks": {"document_start"},
+    "read_utterances": {"document_start"},
+    "remove_identities": {"edge"},
+    "remove_of_document": {"document"},
+    "stitch_chunks": {"edge"},
+}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path: Path = tmp_path_factory.mktemp("plans") / "graph.sqlite"
+    with Store.open(connect(f"embedded:{path}", "vgraph")) as store:
+        store.claim_embedding("text", "test", DIMENSION)
+        for document, camera in (("one", "dock"), ("two", "gate")):
+            store.apply(corpus(document, camera))
+        store.ensure_vector_indexes()
+        yield store
+
+
+def plan(store: Store, name: str) -> list[dict[str, Any]]:
+    database: Any = store._db
+    return list(database.aql.explain(query(name).text, bind_vars=BINDS[name])["nodes"])
+
+
+def test_every_query_has_a_plan_here() -> None:
+    assert set(BINDS) == set(query_names())
+
+
+@pytest.mark.parametrize("name", sorted(BINDS))
+def test_nothing_is_read_whole_that_an_index_can_serve(name: str, filled: Store) -> None:
+    whole = {node["collection"] for node in plan(filled, name) if node["type"] == "EnumerateCollectionNode"}
+    assert whole <= WHOLE.get(name, set())
+
+
+@pytest.mark.parametrize("name", sorted(INTENDED))
+def test_a_query_uses_the_index_meant_for_it(name: str, filled: Store) -> None:
+    assert INTENDED[name] <= set(used(plan(filled, name)))
+
+
+def used(nodes: list[dict[str, Any]]) -> Iterator[str]:
+    """Names of indexes anywhere in a plan; edge and primary indexes by their kind. A traversal always goes by the edge index."""
+    for node in nodes:
+        if node["type"] == "EnumerateNearVectorNode":
+            yield "embedding"
+        if node["type"] == "TraversalNode":
+            yield "edge"
+        indexes = node.get("indexes", [])
+        for index in indexes if isinstance(indexes, list) else [i for side in indexes.values() for i in side]:
+            yield index["name"] if index["type"] == "persistent" else index["type"]
+
+
+@pytest.mark.parametrize("name", sorted(BINDS))
+def test_every_query_runs(name: str, filled: Store) -> None:
+    if not name.startswith(("remove", "write", "merge", "update")):
+        database: Any = filled._db
+        list(database.aql.execute(query(name).text, bind_vars=BINDS[name]))
