@@ -51,7 +51,9 @@ def read(path: Path) -> Iterator[Case]:
 
 def parameters() -> list[Any]:
     return [
-        pytest.param(case, id=f"{path.stem}:{case.line}") for path in sorted(FOLDER.glob("*.aql")) for case in read(path)
+        pytest.param(case, id=f"{path.stem}:{case.line}")
+        for path in sorted(FOLDER.glob("*.aql"))
+        for case in read(path)
     ]
 
 

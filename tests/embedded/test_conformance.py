@@ -87,6 +87,8 @@ def test_a_recorded_query_gives_the_recorded_result(case: dict[str, Any], engine
     # The queries were written inside JavaScript template strings, where a backslash is doubled.
     query = case["query"].replace("\\\\", "\\")
     found = execute(engine, "_system", query, case["bindVars"]).all()
-    unordered = any(name in query for name in UNORDERED) or ("FOR" in query and "SORT" not in query and "IN 1.." not in query)
+    unordered = any(name in query for name in UNORDERED) or (
+        "FOR" in query and "SORT" not in query and "IN 1.." not in query
+    )
     if comparable(found, True) != comparable(case["result"], True):
         assert unordered and comparable(found, False) == comparable(case["result"], False)

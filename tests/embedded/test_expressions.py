@@ -203,7 +203,11 @@ def enough(quantifier: str, matched: int, total: int, low: int, high: int) -> bo
 # ------------------------------------------------------------------------------------------------- random trees
 
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 4), st.sampled_from([0.5, -1.5, 2.25]), st.sampled_from(["", "a", "b", "2", "ab"])
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 4),
+    st.sampled_from([0.5, -1.5, 2.25]),
+    st.sampled_from(["", "a", "b", "2", "ab"]),
 )
 VALUES = st.recursive(
     SCALARS,
@@ -225,7 +229,9 @@ def trees(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.builds(n.Index, inner, inner),
         st.builds(n.Unary, st.sampled_from(["NOT", "+", "-"]), inner),
         st.builds(n.Binary, st.sampled_from(BINARY), inner, inner),
-        st.builds(n.Quantified, st.sampled_from(["ALL", "ANY", "NONE"]), st.none(), st.sampled_from(QUANTIFIED), inner, inner),
+        st.builds(
+            n.Quantified, st.sampled_from(["ALL", "ANY", "NONE"]), st.none(), st.sampled_from(QUANTIFIED), inner, inner
+        ),
         st.builds(n.Quantified, st.just("AT LEAST"), inner, st.sampled_from(QUANTIFIED), inner, inner),
         st.builds(n.Ternary, inner, optional, inner),
         st.builds(n.Range, small, small),
@@ -236,7 +242,15 @@ def trees(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         ),
         st.builds(n.Expansion, inner, st.integers(1, 2), st.just(CURRENT), optional, st.none(), st.none(), inner),
         st.builds(n.Expansion, inner, st.integers(1, 2), st.just(CURRENT), optional, small, small, st.just(CURRENT)),
-        st.builds(n.ArrayMatch, inner, st.sampled_from(["ANY", "ALL", "NONE"]), st.none(), st.none(), st.just(CURRENT), optional),
+        st.builds(
+            n.ArrayMatch,
+            inner,
+            st.sampled_from(["ANY", "ALL", "NONE"]),
+            st.none(),
+            st.none(),
+            st.just(CURRENT),
+            optional,
+        ),
         st.builds(n.ArrayMatch, inner, st.just("BETWEEN"), small, small, st.just(CURRENT), optional),
     )
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vgraph.embedded.aql.expressions import Runtime
 from vgraph.embedded.aql.functions import FUNCTIONS
+from vgraph.embedded.aql.runtime import Runtime
 from vgraph.embedded.errors import ArangoError
 
 
@@ -74,7 +74,11 @@ def warned(name: str, *args: Any) -> list[int]:
         ("LIKE", ("FoO bAr", "fOo%", True), True),
         ("LIKE", ("a\nb", "a%b"), True),
         ("REGEX_TEST", ("the quick brown fox", "^(a|the)\\s+(quick|slow).*f.x$"), True),
-        ("REGEX_MATCHES", ("john@doe.com", "^([a-z0-9_.-]+)@([\\da-z-]+)\\.([a-z.]{2,6})$"), ["john@doe.com", "john", "doe", "com"]),
+        (
+            "REGEX_MATCHES",
+            ("john@doe.com", "^([a-z0-9_.-]+)@([\\da-z-]+)\\.([a-z.]{2,6})$"),
+            ["john@doe.com", "john", "doe", "com"],
+        ),
         ("REGEX_MATCHES", ("abc", "x"), None),
         ("REGEX_SPLIT", ("Capture the article", "(the)"), ["Capture ", "the", " article"]),
         ("REGEX_SPLIT", ("cA,Bc,A,BcA,BcA,Bc", "a,b", True, 3), ["c", "c,", "c"]),
@@ -206,7 +210,11 @@ def test_split_and_join_are_inverse(text: str, separator: str):
     assert separator.join(call("SPLIT", text, separator)) == text
 
 
-@given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.text(max_size=2)), lambda x: st.lists(x, max_size=3)))
+@given(
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.text(max_size=2)), lambda x: st.lists(x, max_size=3)
+    )
+)
 def test_hash_depends_on_value_and_type(value: Any):
     assert 0 <= call("HASH", value) < 2**51
     assert call("HASH", [value]) != call("HASH", value)

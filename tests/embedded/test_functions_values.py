@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vgraph.embedded.aql.expressions import Runtime
 from vgraph.embedded.aql.functions import FUNCTIONS
+from vgraph.embedded.aql.runtime import Runtime
 from vgraph.embedded.errors import ArangoError
 
 
@@ -269,7 +269,9 @@ def test_set_functions_agree_with_each_other(left: list[Any], right: list[Any]):
 def test_statistics_agree_with_their_definitions(values: list[int]):
     mean = call("AVERAGE", values)
     assert mean == pytest.approx(math.fsum(values) / len(values))
-    assert call("VARIANCE", values) == pytest.approx(math.fsum((value - mean) ** 2 for value in values) / len(values), abs=1e-9)
+    assert call("VARIANCE", values) == pytest.approx(
+        math.fsum((value - mean) ** 2 for value in values) / len(values), abs=1e-9
+    )
     assert call("MIN", values) <= call("MEDIAN", values) <= call("MAX", values)
     assert call("PERCENTILE", values, 50) in values
 

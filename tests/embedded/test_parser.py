@@ -231,9 +231,7 @@ def test_modifications_declare_old_and_new():
 def test_upsert_by_example_and_by_filter():
     found = statements("UPSERT {a: 1} INSERT {a: 1} UPDATE {n: OLD.n + 1} IN users")[0]
     assert isinstance(found, n.Upsert) and found.kind == "UPDATE"
-    assert found.update == n.ObjectLiteral(
-        (n.ObjectEntry("n", n.Binary("+", n.Attribute(found.old, "n"), one(1))),)
-    )
+    assert found.update == n.ObjectLiteral((n.ObjectEntry("n", n.Binary("+", n.Attribute(found.old, "n"), one(1))),))
     found = statements("UPSERT FILTER CURRENT.a == 1 INSERT {} REPLACE {} IN users")[0]
     assert isinstance(found, n.Upsert) and found.kind == "REPLACE"
     assert found.condition == n.Binary("==", n.Attribute(found.current, "a"), one(1))
@@ -276,7 +274,9 @@ def test_window_by_rows_and_by_range():
 
 
 def test_search_and_with():
-    parsed = parse("WITH a, @@b FOR d IN view SEARCH ANALYZER(d.x == 1, 'text_en') OPTIONS {waitForSync: true} RETURN d")
+    parsed = parse(
+        "WITH a, @@b FOR d IN view SEARCH ANALYZER(d.x == 1, 'text_en') OPTIONS {waitForSync: true} RETURN d"
+    )
     assert parsed.query.withs == (n.Collection("a"), n.CollectionBind("b"))
     assert isinstance(parsed.query.statements[0], n.For) and parsed.query.statements[0].search is not None
 
@@ -305,8 +305,7 @@ def test_binds_are_listed_in_order_of_appearance():
         ("RETURN NOSUCH(1)", "usage of unknown function 'NOSUCH()'"),
         (
             "RETURN LENGTH()",
-            "invalid number of arguments for function 'LENGTH()', "
-            "expected number of arguments: minimum: 1, maximum: 1",
+            "invalid number of arguments for function 'LENGTH()', expected number of arguments: minimum: 1, maximum: 1",
         ),
         ("RETURN 1\n  +\n* 2", "syntax error, unexpected * operator near '* 2' at position 3:1"),
     ],

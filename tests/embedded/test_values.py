@@ -73,7 +73,8 @@ def test_missing_attributes_and_elements_are_null():
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(None, False), (0, False), ("", False), (False, False), ([], True), ({}, True), (0.1, True), ("0", True)]
+    ("value", "expected"),
+    [(None, False), (0, False), ("", False), (False, False), ([], True), ({}, True), (0.1, True), ("0", True)],
 )
 def test_truth(value: Any, expected: bool):
     assert v.truthy(value) is expected

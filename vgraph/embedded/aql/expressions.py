@@ -8,13 +8,26 @@ A closure's value is never changed in place by anyone.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from types import NoneType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from ..errors import ArangoError, Warnings
+from ..errors import ArangoError
 from . import operators
+from .closures import (
+    ARITHMETIC,
+    both_true,
+    constant,
+    either_true,
+    equals_constant,
+    fold,
+    general_comparison,
+    in_bind,
+    in_set,
+    is_constant_closure,
+    order_constant,
+    plain,
+    value_of,
+)
 from .functions import FUNCTIONS
 from .nodes import (
     ArrayLiteral,
@@ -38,48 +51,23 @@ from .nodes import (
     Unary,
     Variable,
 )
-from .values import EXACT, compare, equal, hashable, number, to_integer, to_number, to_string, truthy
+from .runtime import Closure, Condition, Row, Runtime
+from .values import hashable, to_integer, to_number, to_string, truthy
 
-Row: TypeAlias = list[Any]
-Closure: TypeAlias = Callable[[Row, "Runtime"], Any]
-Condition: TypeAlias = Callable[[Row, "Runtime"], bool]
+__all__ = [
+    "CompileEnv",
+    "Runtime",
+    "compile",
+    "compile_condition",
+    "compile_source",
+    "constant",
+    "evaluate",
+    "is_constant_closure",
+]
 
 _MAX_FOLDED: Final = 1000  # elements of a constant range that is kept with the plan
-_HALF: Final = EXACT // 2  # the sum of two integers below is exact as a double
-_ROOT: Final = 2**26  # so is their product
 _COMPARISONS: Final = frozenset(["==", "!=", "<", "<=", ">", ">="])
 _MIRROR: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-class Runtime:
-    """What one run of a query has: bind values, warnings, the storage transaction, the clock and limits.
-
-    `cache` keeps what closures compute once per run; the executor adds attributes of its own.
-    """
-
-    def __init__(
-        self,
-        binds: Mapping[str, Any] | None = None,
-        *,
-        warnings: Warnings | None = None,
-        txn: Any = None,
-        deadline: float | None = None,
-        now_ms: int | None = None,
-    ) -> None:
-        self.binds: Mapping[str, Any] = binds if binds is not None else {}
-        self.warnings = warnings if warnings is not None else Warnings()
-        self.txn = txn
-        self.now_ms = now_ms if now_ms is not None else time.time_ns() // 1_000_000
-        self.deadline = deadline  # of time.monotonic()
-        self.killed = False
-        self.cache: dict[Any, Any] = {}
-        self.stats: Any = None  # the executor's, like what it accounts of memory
-        self.memory: Any = None
-
-    def check(self) -> None:
-        """Stop a query that was killed or is over its time (1500); call it every few hundred rows."""
-        if self.killed or (self.deadline is not None and time.monotonic() > self.deadline):
-            raise ArangoError(1500)
 
 
 class CompileEnv:
@@ -115,7 +103,7 @@ class CompileEnv:
 def compile(expr: Expr, env: CompileEnv) -> Closure:
     """The closure of an expression; constant ones are evaluated here."""
     if isinstance(expr, Literal):
-        return constant(_plain(expr.value))
+        return constant(plain(expr.value))
     return _COMPILERS[type(expr)](expr, env)
 
 
@@ -151,21 +139,6 @@ def compile_source(expr: Expr, env: CompileEnv) -> Closure:
     return lambda row, rt: operators.lazy_range(low(row, rt), high(row, rt))
 
 
-def is_constant_closure(closure: Closure) -> bool:
-    """Whether a closure gives the same value always, without looking at row or runtime."""
-    return hasattr(closure, "value")
-
-
-def constant(value: Any) -> Closure:
-    """A closure of one value, which it shows as `.value`."""
-
-    def always(row: Row, rt: Runtime) -> Any:
-        return value
-
-    always.value = value  # type: ignore[attr-defined]
-    return always
-
-
 def evaluate(expr: Expr, binds: Mapping[str, Any] | None = None, rt: Runtime | None = None) -> Any:
     """The value of an expression without variables."""
 
@@ -176,41 +149,6 @@ def evaluate(expr: Expr, binds: Mapping[str, Any] | None = None, rt: Runtime | N
     slots: dict[int, int] = {}
     closure = compile(expr, CompileEnv(no_slot))
     return closure([None] * len(slots), rt if rt is not None else Runtime(binds))
-
-
-# ----------------------------------------------------------------------------------------------------- folding
-
-
-def _plain(value: Any) -> Any:
-    return number(value) if type(value) is float else value
-
-
-def _value(closure: Closure) -> Any:
-    return closure.value  # type: ignore[attr-defined]
-
-
-def _fold(closure: Closure, *parts: Closure) -> Closure:
-    """The closure, or its value if all its parts are constant. A warning is kept and given once in every run."""
-    for part in parts:
-        if not hasattr(part, "value"):
-            return closure
-    probe = Runtime()
-    try:
-        value = closure([], probe)
-    except ArangoError:
-        return closure
-    if not probe.warnings.items:
-        return constant(value)
-    items = tuple(probe.warnings.items)
-
-    def warned(row: Row, rt: Runtime) -> Any:
-        if warned not in rt.cache:
-            rt.cache[warned] = True
-            for num, message in items:
-                rt.warnings.add(num, message)
-        return value
-
-    return warned
 
 
 # ------------------------------------------------------------------------------------------- names and accessors
@@ -242,7 +180,7 @@ def _attribute(expr: Attribute, env: CompileEnv) -> Closure:
         value = inner(row, rt)
         return value.get(name) if type(value) is dict else None
 
-    return _fold(attribute, inner)
+    return fold(attribute, inner)
 
 
 def _slot_attribute(slot: int, name: str) -> Closure:
@@ -272,7 +210,7 @@ def _bound_attribute(expr: BoundAttribute, env: CompileEnv) -> Closure:
 
 def _index(expr: Index, env: CompileEnv) -> Closure:
     base, index = compile(expr.base, env), compile(expr.index, env)
-    if is_constant_closure(index) and type(position := _value(index)) is int:
+    if is_constant_closure(index) and type(position := value_of(index)) is int:
 
         def element(row: Row, rt: Runtime) -> Any:
             value = base(row, rt)
@@ -280,8 +218,8 @@ def _index(expr: Index, env: CompileEnv) -> Closure:
                 return value[position] if -len(value) <= position < len(value) else None
             return operators.index(value, position)
 
-        return _fold(element, base)
-    return _fold(lambda row, rt: operators.index(base(row, rt), index(row, rt)), base, index)
+        return fold(element, base)
+    return fold(lambda row, rt: operators.index(base(row, rt), index(row, rt)), base, index)
 
 
 # ------------------------------------------------------------------------------------------------------ operators
@@ -290,10 +228,10 @@ def _index(expr: Index, env: CompileEnv) -> Closure:
 def _unary(expr: Unary, env: CompileEnv) -> Closure:
     operand = compile(expr.operand, env)
     if expr.op == "NOT":
-        return _fold(lambda row, rt: not truthy(operand(row, rt)), operand)
+        return fold(lambda row, rt: not truthy(operand(row, rt)), operand)
     if expr.op == "+":
-        return _fold(lambda row, rt: to_number(operand(row, rt)), operand)
-    return _fold(lambda row, rt: operators.negate(operand(row, rt)), operand)
+        return fold(lambda row, rt: to_number(operand(row, rt)), operand)
+    return fold(lambda row, rt: operators.negate(operand(row, rt)), operand)
 
 
 def _binary(expr: Binary, env: CompileEnv) -> Closure:
@@ -306,73 +244,10 @@ def _binary(expr: Binary, env: CompileEnv) -> Closure:
         return _membership(expr, env, False)
     left, right = compile(expr.left, env), compile(expr.right, env)
     if op == "AND":
-        return _fold(_and(left, right), left, right)
+        return fold(both_true(left, right), left, right)
     if op == "OR":
-        return _fold(_or(left, right), left, right)
-    return _fold(_ARITHMETIC[op](left, right), left, right)
-
-
-def _and(left: Closure, right: Closure) -> Closure:
-    def both(row: Row, rt: Runtime) -> Any:
-        value = left(row, rt)
-        return right(row, rt) if value or type(value) is list or type(value) is dict else value
-
-    return both
-
-
-def _or(left: Closure, right: Closure) -> Closure:
-    def either(row: Row, rt: Runtime) -> Any:
-        value = left(row, rt)
-        return value if value or type(value) is list or type(value) is dict else right(row, rt)
-
-    return either
-
-
-def _add(left: Closure, right: Closure) -> Closure:
-    def add(row: Row, rt: Runtime) -> Any:
-        a, b = left(row, rt), right(row, rt)
-        if type(a) is int and type(b) is int and -_HALF < a < _HALF and -_HALF < b < _HALF:
-            return a + b
-        return number(float(to_number(a)) + to_number(b))
-
-    return add
-
-
-def _subtract(left: Closure, right: Closure) -> Closure:
-    def subtract(row: Row, rt: Runtime) -> Any:
-        a, b = left(row, rt), right(row, rt)
-        if type(a) is int and type(b) is int and -_HALF < a < _HALF and -_HALF < b < _HALF:
-            return a - b
-        return number(float(to_number(a)) - to_number(b))
-
-    return subtract
-
-
-def _multiply(left: Closure, right: Closure) -> Closure:
-    def multiply(row: Row, rt: Runtime) -> Any:
-        a, b = left(row, rt), right(row, rt)
-        if type(a) is int and type(b) is int and -_ROOT < a < _ROOT and -_ROOT < b < _ROOT:
-            return a * b
-        return number(float(to_number(a)) * to_number(b))
-
-    return multiply
-
-
-def _divide(left: Closure, right: Closure) -> Closure:
-    return lambda row, rt: operators.divide(left(row, rt), right(row, rt), rt)
-
-
-def _modulo(left: Closure, right: Closure) -> Closure:
-    return lambda row, rt: operators.modulo(left(row, rt), right(row, rt), rt)
-
-
-_ARITHMETIC: Final[dict[str, Callable[[Closure, Closure], Closure]]] = {
-    "+": _add,
-    "-": _subtract,
-    "*": _multiply,
-    "/": _divide,
-    "%": _modulo,
-}
+        return fold(either_true(left, right), left, right)
+    return fold(ARITHMETIC[op](left, right), left, right)
 
 
 def _comparison(op: str, left: Expr, right: Expr, env: CompileEnv) -> Closure:
@@ -380,14 +255,14 @@ def _comparison(op: str, left: Expr, right: Expr, env: CompileEnv) -> Closure:
     if is_constant_closure(a) and not is_constant_closure(b):
         op, left, right, a, b = _MIRROR[op], right, left, b, a
     if is_constant_closure(b):
-        value = _value(b)
+        value = value_of(b)
         if is_constant_closure(a):
-            return constant(operators.COMPARE[op](_value(a), value))
+            return constant(operators.COMPARE[op](value_of(a), value))
         slot, name = _simple_attribute(left, env)
         if op in ("==", "!="):
-            return _equals_constant(a, slot, name, value, op == "==")
-        return _order_constant(op, a, slot, name, value)
-    return _general_comparison(op, a, b)
+            return equals_constant(a, slot, name, value, op == "==")
+        return order_constant(op, a, slot, name, value)
+    return general_comparison(op, a, b)
 
 
 def _simple_attribute(expr: Expr, env: CompileEnv) -> tuple[int, str | None]:
@@ -397,204 +272,29 @@ def _simple_attribute(expr: Expr, env: CompileEnv) -> tuple[int, str | None]:
     return -1, None
 
 
-def _equals_constant(a: Closure, slot: int, name: str | None, value: Any, positive: bool) -> Closure:
-    kind = type(value)
-    if kind is list or kind is dict:
-        return lambda row, rt: equal(a(row, rt), value) is positive
-    if kind is NoneType or kind is bool:
-        if positive:
-            return lambda row, rt: a(row, rt) is value
-        return lambda row, rt: a(row, rt) is not value
-    if kind is str:
-        if name is not None and positive:
-
-            def is_text(row: Row, rt: Runtime) -> bool:
-                document = row[slot]
-                return type(document) is dict and document.get(name) == value
-
-            return is_text
-        if positive:
-            return lambda row, rt: a(row, rt) == value
-        return lambda row, rt: a(row, rt) != value
-
-    def is_number(row: Row, rt: Runtime) -> bool:
-        found = a(row, rt)
-        return (found == value and type(found) is not bool) is positive
-
-    return is_number
-
-
-def _order_constant(op: str, a: Closure, slot: int, name: str | None, value: Any) -> Closure:
-    """``a op constant``: numbers and strings compare at once when the types agree."""
-    kind = type(value)
-    test = operators.COMPARE[op]
-    if kind is not int and kind is not float and kind is not str:
-        return lambda row, rt: test(a(row, rt), value)
-    other = float if kind is int else (int if kind is float else str)
-    if name is not None:
-        return _order_attribute(op, slot, name, value, kind, other)
-    if op == "<":
-
-        def less(row: Row, rt: Runtime) -> bool:
-            found = a(row, rt)
-            return found < value if type(found) is kind or type(found) is other else test(found, value)
-
-        return less
-    if op == "<=":
-
-        def at_most(row: Row, rt: Runtime) -> bool:
-            found = a(row, rt)
-            return found <= value if type(found) is kind or type(found) is other else test(found, value)
-
-        return at_most
-    if op == ">":
-
-        def more(row: Row, rt: Runtime) -> bool:
-            found = a(row, rt)
-            return found > value if type(found) is kind or type(found) is other else test(found, value)
-
-        return more
-
-    def at_least(row: Row, rt: Runtime) -> bool:
-        found = a(row, rt)
-        return found >= value if type(found) is kind or type(found) is other else test(found, value)
-
-    return at_least
-
-
-def _order_attribute(op: str, slot: int, name: str, value: Any, kind: type, other: type) -> Closure:
-    """``variable.attribute op constant`` without an inner call."""
-    test = operators.COMPARE[op]
-    if op == "<":
-
-        def less(row: Row, rt: Runtime) -> bool:
-            document = row[slot]
-            found = document.get(name) if type(document) is dict else None
-            return found < value if type(found) is kind or type(found) is other else test(found, value)
-
-        return less
-    if op == "<=":
-
-        def at_most(row: Row, rt: Runtime) -> bool:
-            document = row[slot]
-            found = document.get(name) if type(document) is dict else None
-            return found <= value if type(found) is kind or type(found) is other else test(found, value)
-
-        return at_most
-    if op == ">":
-
-        def more(row: Row, rt: Runtime) -> bool:
-            document = row[slot]
-            found = document.get(name) if type(document) is dict else None
-            return found > value if type(found) is kind or type(found) is other else test(found, value)
-
-        return more
-
-    def at_least(row: Row, rt: Runtime) -> bool:
-        document = row[slot]
-        found = document.get(name) if type(document) is dict else None
-        return found >= value if type(found) is kind or type(found) is other else test(found, value)
-
-    return at_least
-
-
-def _general_comparison(op: str, a: Closure, b: Closure) -> Closure:
-    if op in ("==", "!="):
-        positive = op == "=="
-
-        def same(row: Row, rt: Runtime) -> bool:
-            x, y = a(row, rt), b(row, rt)
-            kind = type(x)
-            if kind is type(y) and (kind is str or kind is int):
-                return (x == y) is positive
-            return equal(x, y) is positive
-
-        return same
-    if op == "<":
-
-        def less(row: Row, rt: Runtime) -> bool:
-            x, y = a(row, rt), b(row, rt)
-            kind = type(x)
-            return x < y if kind is type(y) and (kind is int or kind is str or kind is float) else compare(x, y) < 0
-
-        return less
-    if op == "<=":
-
-        def at_most(row: Row, rt: Runtime) -> bool:
-            x, y = a(row, rt), b(row, rt)
-            kind = type(x)
-            return x <= y if kind is type(y) and (kind is int or kind is str or kind is float) else compare(x, y) <= 0
-
-        return at_most
-    if op == ">":
-
-        def more(row: Row, rt: Runtime) -> bool:
-            x, y = a(row, rt), b(row, rt)
-            kind = type(x)
-            return x > y if kind is type(y) and (kind is int or kind is str or kind is float) else compare(x, y) > 0
-
-        return more
-
-    def at_least(row: Row, rt: Runtime) -> bool:
-        x, y = a(row, rt), b(row, rt)
-        kind = type(x)
-        return x >= y if kind is type(y) and (kind is int or kind is str or kind is float) else compare(x, y) >= 0
-
-    return at_least
-
-
 def _membership(expr: Binary, env: CompileEnv, positive: bool) -> Closure:
     a = compile(expr.left, env)
     if isinstance(expr.right, Range):
         low, high = compile(expr.right.low, env), compile(expr.right.high, env)
-        return _fold(
+        return fold(
             lambda row, rt: operators.in_range(a(row, rt), low(row, rt), high(row, rt)) is positive, a, low, high
         )
     b = compile(expr.right, env)
     if is_constant_closure(b):
-        items = _value(b)
+        items = value_of(b)
         if type(items) is not list:
             return constant(False)
-        return _fold(_in_set(a, frozenset(map(hashable, items)), positive), a)
+        return fold(in_set(a, frozenset(map(hashable, items)), positive), a)
     if isinstance(expr.right, Bind):
-        return _in_bind(a, expr.right.name, positive)
+        return in_bind(a, expr.right.name, positive)
     return lambda row, rt: operators.contains(b(row, rt), a(row, rt), positive)
-
-
-def _in_set(a: Closure, members: frozenset[Any], positive: bool) -> Closure:
-    def member(row: Row, rt: Runtime) -> bool:
-        value = a(row, rt)
-        if type(value) is not str and type(value) is not int:
-            value = hashable(value)
-        return (value in members) is positive
-
-    return member
-
-
-def _in_bind(a: Closure, name: str, positive: bool) -> Closure:
-    """``x IN @list``: the set of the list is made once per run."""
-    key = ("set of bind", name)
-
-    def member(row: Row, rt: Runtime) -> bool:
-        members = rt.cache.get(key)
-        if members is None:
-            items = rt.binds[name]
-            if type(items) is not list:
-                return False
-            members = rt.cache[key] = frozenset(map(hashable, items))
-        value = a(row, rt)
-        if type(value) is not str and type(value) is not int:
-            value = hashable(value)
-        return (value in members) is positive
-
-    return member
 
 
 def _quantified(expr: Quantified, env: CompileEnv) -> Closure:
     left, right = compile(expr.left, env), compile(expr.right, env)
     count = compile(expr.count, env) if expr.count is not None else constant(None)
     quantifier, op = expr.quantifier, expr.op
-    return _fold(
+    return fold(
         lambda row, rt: operators.quantified(quantifier, op, left(row, rt), right(row, rt), count(row, rt)),
         left,
         right,
@@ -606,11 +306,11 @@ def _ternary(expr: Ternary, env: CompileEnv) -> Closure:
     otherwise = compile(expr.otherwise, env)
     if expr.then is None:
         value = compile(expr.condition, env)
-        return _fold(_or(value, otherwise), value, otherwise)
+        return fold(either_true(value, otherwise), value, otherwise)
     then = compile(expr.then, env)
     condition = compile(expr.condition, env)
     if is_constant_closure(condition):
-        return then if truthy(_value(condition)) else otherwise
+        return then if truthy(value_of(condition)) else otherwise
     return lambda row, rt: then(row, rt) if truthy(condition(row, rt)) else otherwise(row, rt)
 
 
@@ -621,9 +321,9 @@ def _range(expr: Range, env: CompileEnv) -> Closure:
         return operators.full_range(low(row, rt), high(row, rt))
 
     fixed = is_constant_closure(low) and is_constant_closure(high)
-    if fixed and operators.range_size(_value(low), _value(high)) > _MAX_FOLDED:
+    if fixed and operators.range_size(value_of(low), value_of(high)) > _MAX_FOLDED:
         return elements
-    return _fold(elements, low, high)
+    return fold(elements, low, high)
 
 
 # ---------------------------------------------------------------------------------------------- arrays and objects
@@ -631,13 +331,13 @@ def _range(expr: Range, env: CompileEnv) -> Closure:
 
 def _array(expr: ArrayLiteral, env: CompileEnv) -> Closure:
     items = tuple(compile(item, env) for item in expr.items)
-    return _fold(lambda row, rt: [item(row, rt) for item in items], *items)
+    return fold(lambda row, rt: [item(row, rt) for item in items], *items)
 
 
 def _object(expr: ObjectLiteral, env: CompileEnv) -> Closure:
     if all(isinstance(entry.key, str) for entry in expr.entries):
         pairs = tuple((str(entry.key), compile(entry.value, env)) for entry in expr.entries)
-        return _fold(lambda row, rt: {key: value(row, rt) for key, value in pairs}, *(value for _, value in pairs))
+        return fold(lambda row, rt: {key: value(row, rt) for key, value in pairs}, *(value for _, value in pairs))
     return _computed_object(expr, env)
 
 
@@ -657,7 +357,7 @@ def _computed_object(expr: ObjectLiteral, env: CompileEnv) -> Closure:
             found.setdefault(to_string(name), value(row, rt))
         return found
 
-    return _fold(computed, *(part for key, value, _ in entries for part in (key, value)))
+    return fold(computed, *(part for key, value, _ in entries for part in (key, value)))
 
 
 def _expansion(expr: Expansion, env: CompileEnv) -> Closure:
@@ -666,7 +366,7 @@ def _expansion(expr: Expansion, env: CompileEnv) -> Closure:
     if expr.filter is None and expr.count is None and not levels:
         simple = _simple_expansion(expr, base)
         if simple is not None:
-            return _fold(simple, base)
+            return fold(simple, base)
     slot = env.slot(expr.current)
     condition = compile_condition(expr.filter, env) if expr.filter is not None else None
     value = compile(expr.value, env)
@@ -761,7 +461,7 @@ def _call(expr: Call, env: CompileEnv) -> Closure:
         raise ArangoError(1540, f"usage of unknown function '{expr.name}()'")
     args = tuple(_argument(arg, position in function.collections, env) for position, arg in enumerate(expr.args))
     closure = _apply(function.impl, args)
-    return _fold(closure, *args) if function.deterministic else closure
+    return fold(closure, *args) if function.deterministic else closure
 
 
 def _argument(arg: Expr, may_be_collection: bool, env: CompileEnv) -> Closure:

@@ -10,7 +10,7 @@ from ..errors import ArangoError
 from .values import compare, equal, number, parse_number, to_integer, to_number, to_string
 
 if TYPE_CHECKING:
-    from .expressions import Runtime
+    from .runtime import Runtime
 
 MAX_RANGE: Final = 10_000_000  # elements of a range that becomes an array
 

@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Final
 
+from . import (
+    arrays,
+    date,
+    encoding,
+    geo,
+    matching,
+    minhash,
+    misc,
+    numbers,
+    objects,
+    sets,
+    statistics,
+    strings,
+    types,
+    vectors,
+)
 from .registry import Function, Table
 
-MODULES: Final = (
-    "types",
-    "strings",
-    "encoding",
-    "numbers",
-    "arrays",
-    "sets",
-    "statistics",
-    "objects",
-    "vectors",
-    "minhash",
-    "matching",
-    "misc",
-    "date",
-    "geo",
-)
-
-
-def _load() -> Table:
-    """All tables in one; a module that does not exist yet is left out."""
-    joined = Table()
-    for name in MODULES:
-        try:
-            module = import_module(f".{name}", __name__)
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
-                raise
-            continue
-        joined.update(module.TABLE)
-    return joined
-
-
-FUNCTIONS: Final[Table] = _load()
+FUNCTIONS: Final = Table()
+for _module in (
+    types,
+    strings,
+    encoding,
+    numbers,
+    arrays,
+    sets,
+    statistics,
+    objects,
+    vectors,
+    minhash,
+    matching,
+    misc,
+    date,
+    geo,
+):
+    FUNCTIONS.update(_module.TABLE)
 
 
 def lookup(name: str) -> Function | None:

@@ -11,7 +11,7 @@ from ..values import equal, hashable, number_text, sort_key, to_integer, truthy
 from .registry import Table, Value, wrong_type
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 

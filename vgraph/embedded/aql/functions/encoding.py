@@ -14,7 +14,7 @@ from ..values import number, to_integer, to_json, to_string
 from .registry import Table, Value, wrong_type
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 _MASK: Final = 2**64 - 1

@@ -15,7 +15,7 @@ from .registry import Table, Value, wrong_type
 from .strings import damerau
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 

@@ -11,7 +11,7 @@ from .encoding import value_hash
 from .registry import Table, Value, wrong_type
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 _LEAST_ERROR: Final = 1e-7

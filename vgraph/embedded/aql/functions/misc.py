@@ -12,7 +12,7 @@ from ..values import to_number, to_string, truthy
 from .registry import Table, Value, wrong_type
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 SERVER_VERSION: Final = "3.12.10"

@@ -15,7 +15,7 @@ from ..values import compare, number, to_number
 from .registry import Table, Value, wrong_type
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 _MAX_BITS: Final = 2**32 - 1
@@ -253,5 +253,3 @@ def in_range(rt: Runtime, value: Value, low: Value, high: Value, include_low: Va
         return wrong_type(rt, "IN_RANGE")
     lower, upper = compare(value, low), compare(value, high)
     return (lower > 0 or (lower == 0 and include_low)) and (upper < 0 or (upper == 0 and include_high))
-
-

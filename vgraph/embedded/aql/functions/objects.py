@@ -10,7 +10,7 @@ from ..values import equal, to_string, truthy
 from .registry import Table, Value, wrong_type
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 

@@ -16,7 +16,7 @@ from .registry import Table, Value, wrong_type
 from .types import IPV4
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 MAX_REPEAT: Final = 16 * 1024 * 1024

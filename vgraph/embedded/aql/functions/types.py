@@ -10,7 +10,7 @@ from ..values import to_array, to_bool, to_number, to_string, type_name
 from .registry import Table, Value
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 _KEY: Final = re.compile(r"[A-Za-z0-9_\-.@()+,=;$!*'%:]{1,254}")

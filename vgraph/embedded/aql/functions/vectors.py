@@ -13,7 +13,7 @@ from ..values import number
 from .registry import Table, Value, wrong_type
 
 if TYPE_CHECKING:
-    from ..expressions import Runtime
+    from ..runtime import Runtime
 
 TABLE: Final = Table()
 _NUMBERS: Final = frozenset([int, float])
