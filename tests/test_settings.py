@@ -80,8 +80,8 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one(
 
 
 def test_an_unknown_section_or_name_in_toml_is_an_error(here: Path) -> None:
-    (here / "vgraph.toml").write_text('[databse]\nurl = "embedded:x"\n')
-    assert refusal() == "settings: VGRAPH_DATABSE: unknown setting"
+    (here / "vgraph.toml").write_text('[pictures]\nsize = 3\n')
+    assert refusal() == "settings: VGRAPH_PICTURES: unknown setting"
     (here / "vgraph.toml").write_text('[database]\nurk = "embedded:x"\n')
     assert refusal() == "settings: VGRAPH_DATABASE__URK: unknown setting; did you mean VGRAPH_DATABASE__URL?"
 

@@ -1,28 +1,78 @@
-"""The command line. Results go to stdout (`--json` for machines), progress and warnings to stderr; errors are one line and an exit code.
+"""The command line. Results go to stdout (`--json` for machines), progress, warnings and errors to stderr.
+
+With `--json` stdout holds JSON only, one document, or one a line where a command reports as it goes (`ingest`, `demo`); an error is one
+line of JSON on stderr, {error, kind, exit_code}. Wrong options are told by typer, as text.
 
 Exit codes: 0 done, 1 an error nobody foresaw, 2 wrong input or setting, 3 a video that cannot be read, 4 not there, 5 a model failed,
-6 the database refused, 130 interrupted.
+6 the database refused, 130 interrupted, 141 nobody reads the output any more. `ingest` goes on after a file that cannot be read, and ends
+with 3.
 """
 
 from __future__ import annotations
 
+import json as jsonlib
+import logging
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from vgraph.errors import UserError, VGraphError
+from vgraph.errors import MediaError, NotFoundError, UserError, VGraphError
 
 if TYPE_CHECKING:
     from vgraph.app import VGraph
     from vgraph.settings import Settings
     from vgraph.types import Filters
 
+INTERRUPTED = 130
+NOBODY_READS = 141
+RESUMABLE = "interrupted; what was finished is kept, and the same command goes on from there"
+
+
+class Guarded(TyperGroup):
+    """A group whose commands end with an exit code and one line on stderr, whatever they raise on purpose."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except VGraphError as error:
+            raise told(ctx, error, error.exit_code) from None
+        except BrokenPipeError:
+            _drop_stdout()
+            raise typer.Exit(NOBODY_READS) from None
+        except OSError as error:
+            raise told(ctx, error, 1) from None
+        except KeyboardInterrupt:
+            sys.stderr.write(f"{ctx.meta.get('interrupted', 'interrupted')}\n")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def told(ctx: typer.Context, error: Exception, exit_code: int) -> typer.Exit:
+    """Write the error to stderr, as JSON where the command's results are JSON; the exit to raise."""
+    if ctx.meta.get("json"):
+        line = jsonlib.dumps({"error": str(error), "kind": type(error).__name__, "exit_code": exit_code})
+    else:
+        line = f"error: {error}"
+    sys.stderr.write(line.encode(errors="backslashreplace").decode() + "\n")
+    return typer.Exit(exit_code)
+
+
+def _drop_stdout() -> None:
+    """What is still buffered goes nowhere, so that the interpreter does not complain of the closed pipe when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 app = typer.Typer(
     name="vgraph",
+    cls=Guarded,
     help="Long, multi-camera video as a knowledge graph in ArangoDB, and answers that cite camera, time and clip.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -31,7 +81,22 @@ app = typer.Typer(
 database = typer.Typer(help="The database itself.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(database, name="db")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+def as_json(ctx: typer.Context, wanted: bool) -> bool:
+    """Remember that errors are to be JSON too."""
+    ctx.meta["json"] = wanted
+    return wanted
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        from vgraph import __version__
+
+        sys.stdout.write(f"vgraph {__version__}\n")
+        raise typer.Exit
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.", callback=as_json)]
 Cameras = Annotated[
     list[str] | None, typer.Option("--camera", "-c", help="Only this camera (label or key); may be repeated.")
 ]
@@ -47,18 +112,18 @@ Count = Annotated[int | None, typer.Option("--k", min=1, help="How many chunks t
 
 
 def main() -> None:
-    """Entry point: errors become one line on stderr and their exit code."""
-    try:
-        app()
-    except VGraphError as error:
-        sys.stderr.write(f"error: {error}\n")
-        raise SystemExit(error.exit_code) from None
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted; what was finished is kept, the same command goes on from there\n")
-        raise SystemExit(130) from None
-    except BrokenPipeError:
-        sys.stderr.close()
-        raise SystemExit(0) from None
+    """Entry point."""
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # its retries are told once, by the error they end in
+    app()
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the command itself; typer shows the help of the application in place of this."""
 
 
 @contextmanager
@@ -75,10 +140,16 @@ def settings() -> Settings:
     return Settings.load()
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, indent: bool = True) -> None:
     from vgraph.app import to_json
 
-    sys.stdout.write(to_json(value) + "\n")
+    sys.stdout.write(to_json(value, indent=indent) + "\n")
+
+
+def print_json_line(value: Any) -> None:
+    """One of several results, out as soon as it is there."""
+    print_json(value, indent=False)
+    sys.stdout.flush()
 
 
 def filters(graph: VGraph, cameras: list[str] | None, documents: list[str] | None, *times: str | None) -> Filters:
@@ -86,8 +157,12 @@ def filters(graph: VGraph, cameras: list[str] | None, documents: list[str] | Non
     return graph.filters(cameras=cameras, documents=documents, start=start, end=end, not_after=not_after)
 
 
+# --- video in -----------------------------------------------------------------------------------------------------------
+
+
 @app.command()
 def demo(
+    ctx: typer.Context,
     folder: Annotated[Path, typer.Option("--folder", help="Where the videos, the graph and the frames go.")] = Path(
         "demo-data"
     ),
@@ -101,16 +176,18 @@ def demo(
     from vgraph import terminal
     from vgraph.evals.demo import run_demo
 
+    ctx.meta["interrupted"] = RESUMABLE
+    show = print_json_line if json else terminal.demo_step
     with terminal.progress() as advance:
         for step in run_demo(settings(), folder, seed=seed, minutes=minutes, report=advance):
-            if json:
-                print_json(step)
-            else:
-                terminal.demo_step(step)
+            show(step)
+    if not json:
+        terminal.demo_next(folder)
 
 
 @app.command()
 def ingest(
+    ctx: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="Video files, or folders of them.")],
     camera: Annotated[
         str | None, typer.Option("--camera", "-c", help="The camera's label (default: sidecar, else the file's name).")
@@ -122,15 +199,24 @@ def ingest(
     """Bring videos into the graph. The same command again changes nothing; an interrupted one goes on."""
     from vgraph import terminal
 
+    ctx.meta["interrupted"] = RESUMABLE
+    exits: list[typer.Exit] = []
+
+    def failed(path: Path, error: MediaError) -> None:
+        exits.append(told(ctx, error, error.exit_code))
+
     with opened() as graph:
         if not json:
             terminal.picks(graph.picks)
+        show = print_json_line if json else terminal.report
         with terminal.progress() as advance:
-            for report in graph.ingest(paths, camera=camera, start=start, tz=tz, report=advance):
-                if json:
-                    print_json(report)
-                else:
-                    terminal.report(report)
+            for report in graph.ingest(paths, camera=camera, start=start, tz=tz, report=advance, failed=failed):
+                show(report)
+    if exits:
+        raise exits[0]
+
+
+# --- answers out --------------------------------------------------------------------------------------------------------
 
 
 @app.command()
@@ -143,10 +229,11 @@ def search(
 
     with opened() as graph:
         found = graph.search(query, filters(graph, camera, document, after, before, not_after), k=k)
+        zones = {} if json else graph.zones()
     if json:
         print_json(found)
     else:
-        terminal.evidence(found)
+        terminal.evidence(found, zones)
 
 
 @app.command()
@@ -166,6 +253,9 @@ def ask(
         terminal.answer(given, zones)
 
 
+# --- what is in the graph -----------------------------------------------------------------------------------------------
+
+
 @app.command()
 def documents(json: Json = False) -> None:
     """List what was ingested."""
@@ -176,31 +266,8 @@ def documents(json: Json = False) -> None:
         zones = graph.zones()
     if json:
         print_json(rows)
-        return
-    terminal.table(
-        "",
-        ("document", "title", "camera", "start", "length", "chunks", "state"),
-        [
-            (
-                d["_key"],
-                d["title"],
-                d["camera_label"],
-                started(d, zones),
-                terminal.clock(d["duration_ms"]),
-                d["chunks"],
-                d["state"],
-            )
-            for d in rows
-        ],
-    )
-
-
-def started(document: dict[str, Any], zones: dict[str, str]) -> str:
-    from vgraph import terminal
-
-    if document["start_source"] == "unknown":
-        return "unknown"
-    return terminal.wall(document["start_ms"], zones.get(document["camera"], "UTC"))
+    else:
+        terminal.documents(rows, zones)
 
 
 @app.command()
@@ -212,12 +279,8 @@ def cameras(json: Json = False) -> None:
         rows = graph.cameras()
     if json:
         print_json(rows)
-        return
-    terminal.table(
-        "",
-        ("camera", "label", "place", "zone", "documents", "recorded"),
-        [(c["_key"], c["label"], c["place"], c["tz"], c["documents"], terminal.clock(c["recorded_ms"])) for c in rows],
-    )
+    else:
+        terminal.cameras(rows)
 
 
 @app.command()
@@ -230,13 +293,27 @@ def delete(
     from vgraph import terminal
 
     with opened() as graph:
-        if not yes and not typer.confirm(f"Remove document {document} and everything that hangs on it?", err=True):
-            raise UserError("nothing was removed; --yes removes without asking")
+        if not yes:
+            confirm(graph, document)
         removed = graph.delete(document)
     if json:
         print_json(removed)
     else:
-        terminal.table("removed", ("collection", "records"), sorted(removed.items()))
+        terminal.table(("removed", "records"), sorted(removed.items()))
+
+
+def confirm(graph: VGraph, key: str) -> None:
+    """Ask before a document goes. Raises NotFoundError where there is none, UserError where the answer is not yes."""
+    titles = {document["_key"]: document["title"] for document in graph.documents()}
+    if key not in titles:
+        raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
+    try:
+        sure = typer.confirm(f"Remove {titles[key]!r} ({key}) and everything that hangs on it?", err=True)
+    except typer.Abort:  # nobody there to answer
+        sys.stderr.write("\n")
+        sure = False
+    if not sure:
+        raise UserError("nothing was removed; --yes removes without asking")
 
 
 @app.command()
@@ -253,39 +330,32 @@ def aql(
     from vgraph import terminal
 
     text = sys.stdin.read() if query == "-" else query
+    binds = dict(binding(item) for item in bind or [])
     with opened() as graph:
-        result = graph.aql(text, dict(binding(item) for item in bind or []), limit=limit)
+        result = graph.aql(text, binds, limit=limit)
     if json:
         print_json(result.rows)
     else:
-        show_rows(result.rows)
-    for warning in result.warnings:
-        terminal.err.print(f"[yellow]warning[/] {warning}")
+        terminal.rows(result.rows)
+    terminal.warnings(result.warnings)
+    if len(result.rows) == limit:
+        terminal.note(f"the first {limit} rows; --limit gives more")
 
 
 def binding(item: str) -> tuple[str, Any]:
-    from json import JSONDecodeError, loads
-
+    """Name and value of `name=value`, the name as the driver wants it: `@@name` of a query is its bind variable `@name`."""
     name, equals, value = item.partition("=")
-    if not equals or not name:
+    if not equals or not name.strip("@"):
         raise UserError(f"--bind {item!r}: use key=value, for example --bind camera=dock or --bind 'ids=[1,2]'")
-    try:
-        return name.removeprefix("@") if name.startswith("@@") else name, loads(value)
-    except JSONDecodeError:
-        return name.removeprefix("@") if name.startswith("@@") else name, value
+    plain = name.lstrip("@")
+    if name.startswith("@@"):
+        return f"@{plain}", value
+    with suppress(ValueError):
+        return plain, jsonlib.loads(value)
+    return plain, value
 
 
-def show_rows(rows: list[Any]) -> None:
-    """Objects with one set of names as a table, anything else a JSON value a line."""
-    from vgraph import terminal
-    from vgraph.app import to_json
-
-    if rows and all(isinstance(row, dict) for row in rows) and len({tuple(row) for row in rows}) == 1:
-        cells = [[v if isinstance(v, str) else to_json(v, indent=False) for v in row.values()] for row in rows]
-        terminal.table("", list(rows[0]), cells)
-    else:
-        for row in rows:
-            sys.stdout.write(to_json(row, indent=False) + "\n")
+# --- the machine --------------------------------------------------------------------------------------------------------
 
 
 @app.command()
@@ -297,12 +367,8 @@ def doctor(json: Json = False) -> None:
     checks = diagnose(settings())
     if json:
         print_json(checks)
-        return
-    terminal.table(
-        "",
-        ("", "what", "detail", "add it with"),
-        [("ok" if c.ok else "missing", f"{c.kind} {c.name}", c.detail, c.command) for c in checks],
-    )
+    else:
+        terminal.checks(checks)
 
 
 @app.command()
@@ -313,9 +379,10 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port (default: VGRAPH_SERVE__PORT).")] = None,
 ) -> None:
     """Serve the HTTP API; /docs describes it. Anything but loopback needs VGRAPH_SERVE__TOKEN."""
+    from vgraph import terminal
     from vgraph.api import run
 
-    run(settings(), host=host, port=port)
+    run(settings(), host=host, port=port, listening=terminal.listening)
 
 
 @database.command("info")
@@ -327,24 +394,34 @@ def info(json: Json = False) -> None:
         facts = graph.info()
     if json:
         print_json(facts)
-        return
-    rows = [(name, value) for name, value in facts.items() if name != "counts"]
-    terminal.table("", ("", ""), [*rows, *facts["counts"].items()])
+    else:
+        terminal.facts(facts)
 
 
 @database.command("export")
-def export(path: Annotated[Path, typer.Argument(help="A file of JSON lines: {collection, record}.")]) -> None:
+def export(
+    path: Annotated[Path, typer.Argument(help="A file of JSON lines: {collection, record}.")], json: Json = False
+) -> None:
     """Write the whole graph as JSON lines, equal for equal graphs."""
+    from vgraph import terminal
+
     with opened() as graph:
         written = graph.export(path)
-    sys.stderr.write(f"{written} records written to {path}\n")
+    if json:
+        print_json({"path": path, "records": written})
+    else:
+        terminal.note(f"{written} records written to {path}")
 
 
 @database.command("reembed")
-def reembed() -> None:
+def reembed(ctx: typer.Context, json: Json = False) -> None:
     """Embed every chunk and entity again with the model the settings name, and remember that model."""
     from vgraph import terminal
 
+    ctx.meta["interrupted"] = "interrupted; run `vgraph db reembed` again, nothing is searched or added before"
     with opened() as graph, terminal.progress() as advance:
         done = graph.reembed(report=advance)
-    sys.stderr.write(f"{done} records embedded again\n")
+    if json:
+        print_json({"records": done})
+    else:
+        terminal.note(f"{done} records embedded again")

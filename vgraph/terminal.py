@@ -1,29 +1,58 @@
-"""What the command line shows a person: tables, progress and answers, drawn with rich. JSON goes to stdout alone, the rest to stderr."""
+"""What the command line shows a person: lines, tables and progress, drawn with rich. Results go to stdout, the rest to stderr.
+
+Keys, paths and commands stay whole on one line, so that they can be copied. Where stdout is no terminal nothing is folded.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from vgraph.app import Advance, Pick
+from vgraph.app import Advance, Check, Pick, to_json
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered
-from vgraph.types import Answer, Citation, Evidence, IngestReport
+from vgraph.types import Answer, Citation, Evidence, EvidenceChunk, EvidenceRelation, IngestReport
 from vgraph.types import Progress as Step
 
-out = Console(soft_wrap=True)
-err = Console(stderr=True, soft_wrap=True)
+UNFOLDED = 10_000
+"""Columns of a file or pipe."""
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        """Let the command line end in its own way; rich would exit with 1."""
+        raise BrokenPipeError
+
+
+def _console(*, stderr: bool = False) -> Console:
+    made = _Console(stderr=stderr, soft_wrap=True, highlight=False)
+    if not made.is_terminal:
+        made.width = UNFOLDED
+    return made
+
+
+out = _console()
+err = _console(stderr=True)
 
 
 def wall(ms: int, tz: str = "UTC") -> str:
-    return datetime.fromtimestamp(ms / 1000, ZoneInfo(tz)).strftime("%Y-%m-%d %H:%M:%S %Z")
+    """Wall-clock time in a zone; beyond what a calendar holds, the number."""
+    try:
+        at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=ms)
+        return at.astimezone(ZoneInfo(tz)).strftime("%Y-%m-%d %H:%M:%S %Z")
+    except (OverflowError, ValueError):
+        return f"{ms} ms"
 
 
 def clock(ms: int) -> str:
@@ -32,13 +61,44 @@ def clock(ms: int) -> str:
     return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{tenths}"
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    drawn = Table(title=title or None, title_justify="left")
-    for column in columns:
-        drawn.add_column(column, overflow="fold")
+# --- common shapes ------------------------------------------------------------------------------------------------------
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Columns under their names; the first is never folded."""
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=any(columns))
+    for number, column in enumerate(columns):
+        drawn.add_column(column, overflow="fold", no_wrap=number == 0)
     for row in rows:
         drawn.add_row(*(escape(str(cell)) for cell in row))
     out.print(drawn)
+
+
+def rows(found: Sequence[Any]) -> None:
+    """Rows of a query: objects with one set of names as a table, anything else a JSON value a line."""
+    names = {tuple(row) if isinstance(row, dict) else () for row in found}
+    if len(names) == 1 and any(names):
+        table(list(found[0]), [[_cell(value) for value in row.values()] for row in found])
+    else:
+        for row in found:
+            out.print(escape(to_json(row, indent=False)))
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else to_json(value, indent=False)
+
+
+def warnings(texts: Iterable[str]) -> None:
+    for text in texts:
+        err.print(f"[yellow]warning[/] {escape(text)}")
+
+
+def note(text: str) -> None:
+    """A word on stderr about what was done."""
+    err.print(escape(text))
+
+
+# --- long work ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -72,23 +132,25 @@ def picks(chosen: Sequence[Pick]) -> None:
 def report(done: IngestReport) -> None:
     seconds = ", ".join(f"{stage} {spent:.1f} s" for stage, spent in done.seconds.items() if spent >= 0.05)
     out.print(
-        f"[bold]{escape(done.title)}[/] {done.outcome}: document {done.document}, camera {done.camera}, {done.chunks} chunks ({seconds})"
+        f"[bold]{escape(done.title)}[/] {done.outcome}: {done.chunks} chunks of camera {escape(done.camera)} [dim]({seconds})[/]"
     )
-    for warning in done.warnings:
-        err.print(f"[yellow]warning[/] {escape(warning)}")
+    out.print(f"    document {done.document}")
+    warnings(done.warnings)
+
+
+# --- answers and evidence -----------------------------------------------------------------------------------------------
 
 
 def answer(given: Answer, zones: Mapping[str, str]) -> None:
     colour = "green" if given.claims else "yellow"
-    out.print(f"[{colour}]{given.status}[/] ({escape(given.method)})")
+    out.print(f"[{colour}]{given.status}[/] [dim]({escape(given.method)})[/]")
     if not given.claims:
         out.print(escape(given.text))
     for claim in given.claims:
         out.print(f"[bold]{escape(claim.text)}[/]")
         for citation in claim.citations:
             out.print(f"    {escape(cited(citation, zones.get(citation.camera, 'UTC')))}")
-    for warning in given.warnings:
-        err.print(f"[yellow]warning[/] {escape(warning)}")
+    warnings(given.warnings)
 
 
 def cited(citation: Citation, tz: str) -> str:
@@ -97,25 +159,119 @@ def cited(citation: Citation, tz: str) -> str:
     return f"camera {citation.camera_label}, {wall(citation.start_ms, tz)}, {citation.uri} at {span} [chunk {citation.chunk}]"
 
 
-def evidence(found: Evidence) -> None:
-    ranks = {hit.chunk: hit for hit in found.hits}
+def evidence(found: Evidence, zones: Mapping[str, str]) -> None:
+    ranks = {hit.chunk: hit.ranks for hit in found.hits}
     for chunk in found.chunks:
-        hit = ranks.get(chunk.id)
-        legs = ", ".join(f"{leg} {rank}" for leg, rank in sorted(hit.ranks.items())) if hit else chunk.via
-        out.print(
-            f"[bold]{escape(chunk.camera_label)}[/] {wall(chunk.start_ms, chunk.tz)} "
-            f"+{clock(chunk.offset_ms)} [dim]{chunk.id} ({legs})[/]"
-        )
-        for line in chunk.lines:
-            out.print(f"    {escape(line.modality)}: {escape(line.text)}")
+        _chunk(chunk, ranks.get(chunk.id))
     if found.relations:
-        table(
-            "relations",
-            ("source", "relation", "target", "camera", "from", "chunk"),
-            [(r.source_name, r.relation, r.target_name, r.camera, wall(r.start_ms), r.chunk) for r in found.relations],
-        )
+        out.print("[bold]relations[/]")
+    for relation in found.relations:
+        out.print(f"    {escape(_relation(relation, zones.get(relation.camera, 'UTC')))}")
     if not found.chunks:
         out.print("nothing found" if found.recorded else "not recorded: no camera asked about covers that time")
+
+
+def _chunk(chunk: EvidenceChunk, ranks: Mapping[str, int] | None) -> None:
+    """A chunk with its lines; `ranks` is its place in each leg of the search, None when something else led to it."""
+    how = ", ".join(f"{leg} {rank}" for leg, rank in sorted(ranks.items())) if ranks else chunk.via
+    out.print(
+        f"[bold]{escape(chunk.camera_label)}[/] {wall(chunk.start_ms, chunk.tz)} "
+        f"+{clock(chunk.offset_ms)} [dim]{chunk.id} ({escape(how)})[/]"
+    )
+    for line in chunk.lines:
+        out.print(f"    {escape(line.modality)}: {escape(line.text)}")
+
+
+def _relation(relation: EvidenceRelation, tz: str) -> str:
+    return (
+        f"{relation.source_name} -{relation.relation}-> {relation.target_name}: "
+        f"camera {relation.camera}, {wall(relation.start_ms, tz)} [chunk {relation.chunk}]"
+    )
+
+
+# --- what is in the graph -----------------------------------------------------------------------------------------------
+
+
+def documents(found: Sequence[Mapping[str, Any]], zones: Mapping[str, str]) -> None:
+    if not found:
+        note("nothing ingested yet; `vgraph ingest VIDEO` brings a video in")
+        return
+    table(
+        ("document", "camera", "start", "length", "chunks", "state", "title"),
+        [
+            (
+                d["_key"],
+                d["camera_label"],
+                _started(d, zones),
+                clock(d["duration_ms"]),
+                d["chunks"],
+                d["state"],
+                d["title"],
+            )
+            for d in found
+        ],
+    )
+
+
+def _started(document: Mapping[str, Any], zones: Mapping[str, str]) -> str:
+    if document["start_source"] == "unknown":
+        return "unknown"
+    return wall(document["start_ms"], zones.get(document["camera"], "UTC"))
+
+
+def cameras(found: Sequence[Mapping[str, Any]]) -> None:
+    if not found:
+        note("no camera yet; `vgraph ingest VIDEO --camera NAME` brings one in")
+        return
+    table(
+        ("camera", "label", "place", "zone", "documents", "recorded"),
+        [(c["_key"], c["label"], c["place"], c["tz"], c["documents"], clock(c["recorded_ms"])) for c in found],
+    )
+
+
+def facts(found: Mapping[str, Any]) -> None:
+    """Where the graph is, then how much of what is in it."""
+    about = [(name, value if value is not None else "none yet") for name, value in found.items() if name != "counts"]
+    table(("", ""), [*about, *((name, count) for name, count in found["counts"].items() if count)])
+
+
+# --- the machine --------------------------------------------------------------------------------------------------------
+
+HEADINGS = {
+    "need": "What serves each need",
+    "core": "Core packages",
+    "extra": "Extras",
+    "endpoint": "Endpoint",
+    "tool": "Tools",
+}
+INDENT = 24
+
+
+def checks(found: Sequence[Check]) -> None:
+    """Grouped lines: ok or missing, name, detail; below it the command that adds what is missing, whole, to be copied."""
+    for kind, group in groupby(found, key=lambda check: check.kind):
+        out.print(f"[bold]{HEADINGS.get(kind, kind)}[/]")
+        for check in group:
+            _check(check)
+
+
+def _check(check: Check) -> None:
+    state = "[green]ok[/]     " if check.ok else "[yellow]missing[/]"
+    name = check.name.ljust(INDENT - 12)
+    room = max(out.width - INDENT, 20)
+    first, *more = textwrap.wrap(check.detail, room, break_long_words=False, break_on_hyphens=False) or [""]
+    out.print(f"  {state}  {escape(name)} {escape(first)}")
+    for line in more:
+        out.print(" " * INDENT + escape(line))
+    if check.command:
+        out.print(" " * INDENT + f"[cyan]{escape(check.command)}[/]")
+
+
+def listening(url: str, *, guarded: bool) -> None:
+    """Said once, when requests are accepted."""
+    note(
+        f"vgraph listens on {url} ({'with' if guarded else 'without'} a token); {url}/docs describes it; Ctrl-C stops it"
+    )
 
 
 # --- the demo -----------------------------------------------------------------------------------------------------------
@@ -130,8 +286,8 @@ def demo_step(step: DemoStep) -> None:
             out.print(
                 "The world is simulated. Its captions and detections are given, made from the script with noise: no model saw them."
             )
-            for note in step.notes:
-                out.print(f"[dim]{escape(note)}[/]")
+            for remark in step.notes:
+                out.print(f"[dim]{escape(remark)}[/]")
         case Ingested():
             report(step.report)
         case Asked():
@@ -140,7 +296,8 @@ def demo_step(step: DemoStep) -> None:
             out.print(f"    [dim]{escape(verdict(step))}[/]")
         case Figures():
             out.print()
-            table("Figures of this run", ("", ""), figures(step))
+            out.print("[bold]Figures of this run[/]")
+            table(("", ""), figures(step))
 
 
 def verdict(step: Asked) -> str:
@@ -152,7 +309,7 @@ def verdict(step: Asked) -> str:
 
 
 def figures(step: Figures) -> list[tuple[str, object]]:
-    stages = [(f"seconds: {stage}", f"{spent:.1f}") for stage, spent in step.seconds.items()]
+    stages = [(f"seconds: {stage}", f"{spent:.1f}") for stage, spent in step.seconds.items() if spent >= 0.05]
     counts = [(name, count) for name, count in step.counts.items() if count]
     return [
         *counts,
@@ -163,3 +320,13 @@ def figures(step: Figures) -> list[tuple[str, object]]:
         ("answered with a clip that shows it", f"{step.cited} of {step.answerable}"),
         ("cameras cited", step.cameras_cited),
     ]
+
+
+def demo_next(folder: Path) -> None:
+    """What to do with it now."""
+    out.print("[bold]Look around in it[/]")
+    out.print(
+        f"    export VGRAPH_DATABASE__URL=embedded:{folder / 'graph.sqlite'} VGRAPH_MEDIA__ASSETS={folder / 'assets'}"
+    )
+    out.print("    vgraph cameras")
+    out.print("    vgraph ask 'Who was at the gate?'")

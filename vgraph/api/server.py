@@ -1,72 +1,93 @@
-"""FastAPI over one open graph: `/health /documents /cameras /search /ask /frames`."""
+"""FastAPI over one open graph: `/health /documents /cameras /search /ask /frames`, described by `/docs` and `/openapi.json`.
+
+Whatever goes wrong is answered as {error, kind} in JSON with the status that says whose fault it is.
+"""
 
 from __future__ import annotations
 
 import hmac
-import ipaddress
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Annotated, Any, Final
 
+import uvicorn
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from vgraph import __version__
+from vgraph.api.gate import Gate, Limit, is_loopback
 from vgraph.app import VGraph, to_json
 from vgraph.errors import MediaError, ModelError, NotFoundError, StoreError, Unavailable, UserError, VGraphError
 from vgraph.settings import Settings
+from vgraph.types import Filters
 
-STATUS: tuple[tuple[type[VGraphError], int], ...] = (
+STATUS: Final[tuple[tuple[type[VGraphError], int], ...]] = (
     (NotFoundError, 404),
     (UserError, 422),
     (MediaError, 422),
     (ModelError, 502),
     (Unavailable, 503),
     (StoreError, 500),
+    (VGraphError, 500),
 )
+MAX_BODY: Final = 1 << 20
+"""Bytes; a question with a thousand cameras fits many times."""
 
 
 class Query(BaseModel):
     """A question and what may be looked at. Times are ISO 8601; naive ones are in the cameras' zone."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     question: str = Field(min_length=1, max_length=10_000, examples=["Who handed over the parcel at the dock?"])
     cameras: list[str] | None = Field(None, max_length=1000, description="Labels or keys; null is all.")
-    documents: list[str] | None = Field(None, max_length=1000)
+    documents: list[str] | None = Field(None, max_length=1000, description="Keys; null is all.")
     start: str | None = Field(None, description="Only what was recorded from this time on.")
     end: str | None = Field(None, description="Only what was recorded before this time.")
     not_after: str | None = Field(None, description="Nothing recorded after this time may influence the result.")
-    k: int | None = Field(None, ge=1, le=200)
+    k: int | None = Field(None, ge=1, le=200, description="How many chunks to find; null is the server's own number.")
 
 
 class Problem(BaseModel):
+    """What went wrong, and the kind of error (see `vgraph.errors`)."""
+
     error: str
     kind: str
 
 
 bearer = HTTPBearer(auto_error=False)
-PROBLEMS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (401, 404, 422, 500, 502, 503)}
+PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+    code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422, 500, 502, 503)
+}
 
 
-def create(graph: VGraph, token: str | None = None) -> FastAPI:
-    """The application. With a token every path but /health needs `Authorization: Bearer <token>`."""
+def create(graph: VGraph, token: str | None = None, *, local: bool = False) -> FastAPI:
+    """The application. With a token every path but /health, /docs and /openapi.json needs `Authorization: Bearer <token>`.
+
+    `local`: only requests to a loopback name, and from no page of another origin, are answered (see `gate`).
+    """
 
     def authorised(given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> None:
         if token is not None and not (given and hmac.compare_digest(given.credentials.encode(), token.encode())):
             raise HTTPException(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
 
-    api = FastAPI(title="vgraph", version=__version__, responses=PROBLEMS)
+    api = FastAPI(title="vgraph", version=__version__, responses=PROBLEMS, redoc_url=None)
     guarded = [Depends(authorised)]
-    for error, status in STATUS:
-        api.add_exception_handler(error, _problem(status))
+    _explain_errors(api)
+    api.add_middleware(Limit, most=MAX_BODY)
+    if local:
+        api.add_middleware(Gate)
 
     @api.get("/health")
     def health() -> Response:
         """Alive, and the database answers."""
-        facts = graph.info()
-        return _json({"status": "ok", "version": __version__, "arangodb": facts["arangodb"]})
+        return _json({"status": "ok", "version": __version__, "arangodb": graph.info()["arangodb"]})
 
     @api.get("/documents", dependencies=guarded)
     def documents() -> Response:
@@ -99,7 +120,7 @@ def create(graph: VGraph, token: str | None = None) -> FastAPI:
     return api
 
 
-def _filters(graph: VGraph, query: Query) -> Any:
+def _filters(graph: VGraph, query: Query) -> Filters:
     return graph.filters(
         cameras=query.cameras, documents=query.documents, start=query.start, end=query.end, not_after=query.not_after
     )
@@ -109,27 +130,79 @@ def _json(value: Any) -> Response:
     return Response(to_json(value, indent=False), media_type="application/json")
 
 
-def _problem(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def handler(request: Request, error: Exception) -> Response:
-        return JSONResponse({"error": str(error), "kind": type(error).__name__}, status)
-
-    return handler
+# --- errors -------------------------------------------------------------------------------------------------------------
 
 
-def run(settings: Settings, *, host: str | None = None, port: int | None = None) -> None:
-    """Serve until interrupted. Raises UserError for an address that is not loopback without a token."""
-    import uvicorn
+def _explain_errors(api: FastAPI) -> None:
+    """Every error as a Problem: vgraph's own, those of HTTP, and those nobody foresaw."""
+    for error, status in STATUS:
+        api.add_exception_handler(error, _answer(status))
+    api.add_exception_handler(RequestValidationError, _invalid)
+    api.add_exception_handler(StarletteHTTPException, _refused)
+    api.add_exception_handler(Exception, _unforeseen)
 
+
+def _answer(status: int) -> Callable[[Request, Exception], Response]:
+    return lambda request, error: _problem(status, str(error), type(error).__name__)
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    """A body or parameter of the wrong form: every wrong field by its name, without repeating its value."""
+    items = error.errors() if isinstance(error, RequestValidationError) else []
+    fields = (f"{'.'.join(str(part) for part in item['loc'][1:]) or 'body'}: {item['msg']}" for item in items)
+    return _problem(422, "; ".join(fields), UserError.__name__)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """No such path, another method, no token."""
+    assert isinstance(error, StarletteHTTPException)
+    kind = "".join(word.capitalize() for word in HTTPStatus(error.status_code).phrase.split())
+    return _problem(error.status_code, str(error.detail), kind, error.headers)
+
+
+def _unforeseen(request: Request, error: Exception) -> Response:
+    """The server's log has the traceback; the caller gets the kind only."""
+    return _problem(500, "an error nobody foresaw; the server's log tells more", type(error).__name__)
+
+
+def _problem(status: int, error: str, kind: str, headers: Any = None) -> Response:
+    text = error.encode(errors="backslashreplace").decode()
+    return JSONResponse({"error": text, "kind": kind}, status, headers)
+
+
+# --- serving ------------------------------------------------------------------------------------------------------------
+
+
+def run(
+    settings: Settings, *, host: str | None = None, port: int | None = None, listening: Callable[..., None]
+) -> None:
+    """Serve until interrupted; `listening(url, guarded=…)` is called once requests are accepted.
+
+    Raises UserError for an address that is not loopback without a token, and for one that cannot be listened on.
+    """
     address, number = host or settings.serve.host, settings.serve.port if port is None else port
     token = settings.serve.token.get_secret_value() if settings.serve.token else None
-    if token is None and not _loopback(address):
+    if not token and not is_loopback(address):
         raise UserError(f"{address} can be reached from outside: set VGRAPH_SERVE__TOKEN, or serve on 127.0.0.1")
-    with VGraph.open(settings) as graph:
-        uvicorn.run(create(graph, token), host=address, port=number, log_level="warning")
+    with VGraph.open(settings) as graph, _listen(address, number) as listener:
+        graph.picks  # noqa: B018 - a model that cannot be had is told now, not to the first caller
+        listening(_url(listener), guarded=bool(token))
+        with suppress(KeyboardInterrupt):
+            _serve(create(graph, token or None, local=not token), listener)
 
 
-def _loopback(host: str) -> bool:
+def _listen(host: str, port: int) -> socket.socket:
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, UnicodeError) as error:
+        raise UserError(f"cannot listen on {host} port {port}: {error}") from None
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _serve(api: FastAPI, listener: socket.socket) -> None:
+    uvicorn.Server(uvicorn.Config(api, log_level="warning", server_header=False)).run(sockets=[listener])
