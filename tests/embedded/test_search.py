@@ -201,6 +201,28 @@ class TestConditions:
         assert opened.keys("ANALYZER(MINHASH_MATCH(d.t, 'a b c e', 0.5), 'mh')") == ["a", "b"]
         opened.engine.close()
 
+    def test_like_with_wildcard_and_geo_with_geojson_analyzers(self, tmp_path):
+        from vgraph.embedded import analyzer_store
+
+        opened = Database(tmp_path / "b.db")
+        with opened.engine.writing() as txn:
+            for name, kind, properties in (("wild", "wildcard", {"ngramSize": 3}), ("geo", "geojson", {})):
+                analyzer_store.create(
+                    txn, {"name": name, "type": kind, "properties": properties, "features": ["frequency", "position"]}
+                )
+        fields = {"t": {"analyzers": ["wild"]}, "at": {"analyzers": ["geo"]}}
+        with opened.engine.writing() as txn:
+            view_store.change_view(txn, "v", {"links": {"c": {"fields": fields, "storeValues": "id"}}}, partial=True)
+        opened.insert(
+            {"_key": "a", "t": "north gate"},
+            {"_key": "b", "at": {"type": "Point", "coordinates": [6.9, 50.9]}},
+            {"_key": "c", "at": [13.4, 52.5]},
+        )
+        assert opened.keys("ANALYZER(d.t LIKE '%th_ga%', 'wild')") == ["a"]
+        assert opened.keys("ANALYZER(GEO_DISTANCE(d.at, [6.8, 50.9]) < 10000, 'geo')") == ["b"]
+        assert opened.keys("EXISTS(d.at, 'analyzer', 'geo')") == ["b", "c"]
+        opened.engine.close()
+
 
 class TestFields:
     def test_only_what_a_link_names_is_indexed(self, tmp_path):

@@ -1,8 +1,8 @@
 """Analyzers: how a string becomes the terms of an index.
 
-Types, properties and defaults as in "Transforming data with Analyzers" (ArangoDB documentation). What cannot be had
-without ICU data or trained models (collation, wildcard, classification, nearest_neighbors, geo types) or a running query (aql) is
-refused with error 9 when it is created.
+Types, properties and defaults as in "Transforming data with Analyzers" (ArangoDB documentation). What needs ICU data,
+trained models or a running query (collation, classification, nearest_neighbors, aql) is refused with error 9 when it
+is created, as are geopoint and geo_s2.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Analyzer:
     """A configured analyzer. `properties` and `features` are what the HTTP API shows."""
 
     type: ClassVar[str]
+    whole: ClassVar[bool] = False  # takes arrays and objects as they are
 
     def __init__(self, properties: dict[str, Any], features: tuple[str, ...]) -> None:
         self.features = features
@@ -543,6 +544,48 @@ class MinHash(Analyzer):
             yield term, 0 if number else 1, found[0][2], found[-1][3]
 
 
+class Wildcard(Analyzer):
+    """Whole terms of another analyzer (by default the text), for LIKE. A server looks for them by n-grams; here the
+    sorted terms are searched, with the same result, so that TOKENS has nothing to show."""
+
+    type = "wildcard"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        size = _whole(given, "ngramSize")
+        if size < 2:
+            raise _bad("analyzer property 'ngramSize' must be at least 2")
+        inner = given.get("analyzer")
+        if inner is None or inner == {}:
+            self._inner: Analyzer = Identity({}, ())
+            return {"ngramSize": size}
+        if not isinstance(inner, dict):
+            raise _bad("analyzer property 'analyzer' must be an object")
+        self._inner = make(inner.get("type"), inner.get("properties") or {}, ())
+        return {"ngramSize": size, "analyzer": {"type": self._inner.type, "properties": self._inner.properties}}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        return self._inner.stream(text)
+
+
+class GeoJson(Analyzer):
+    """GeoJSON objects and [longitude, latitude] pairs. The index knows which documents have one; geo functions in
+    SEARCH are evaluated on the documents."""
+
+    type = "geojson"
+    whole = True
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        kind = _choice(given, "type", "shape", ("shape", "centroid", "point"))
+        options = given.get("options", {})
+        if not isinstance(options, dict) or not set(options) <= {"maxCells", "minLevel", "maxLevel"}:
+            raise _bad("analyzer property 'options' must be an object with maxCells, minLevel, maxLevel")
+        defaults = {"maxCells": 20, "minLevel": 4, "maxLevel": 23}
+        return {"type": kind, "options": {**defaults, **options}, "legacy": False}
+
+    def stream(self, text: str) -> Iterator[Token]:
+        return iter(())
+
+
 _TYPES: dict[str, type[Analyzer]] = {
     cls.type: cls
     for cls in (
@@ -557,11 +600,11 @@ _TYPES: dict[str, type[Analyzer]] = {
         Stopwords,
         Pipeline,
         MinHash,
+        Wildcard,
+        GeoJson,
     )
 }
-_REFUSED = frozenset(
-    ["collation", "wildcard", "aql", "classification", "nearest_neighbors", "geojson", "geopoint", "geo_s2"]
-)
+_REFUSED = frozenset(["collation", "aql", "classification", "nearest_neighbors", "geopoint", "geo_s2"])
 
 
 # ------------------------------------------------------------------------------------------------------ making
@@ -623,6 +666,8 @@ def tokens(value: Value, analyzer: Analyzer) -> Value:
 
     Numbers, booleans and null give the terms under which views index them, in base64.
     """
+    if isinstance(analyzer, Wildcard | GeoJson):
+        raise unsupported(f"TOKENS() with an analyzer of type {analyzer.type}")
     if isinstance(value, str):
         return analyzer.terms(value)
     if isinstance(value, list | range):

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from vgraph.embedded.aql import nodes as ast
 from vgraph.embedded.errors import ArangoError, unsupported
 
-from .analyzers import BUILTIN
+from .analyzers import BUILTIN, Analyzer
 from .segments import BOOL, NULL, NUMBER
 
 Row: TypeAlias = Any
@@ -334,6 +334,7 @@ class _Compiler:
         if self._slot is None:
             raise unsupported("SEARCH condition over an attribute that no index answers")
         value, slot = self._compile(node), self._slot
+        places = self._geo_paths(node)
 
         def build(scope: Scope) -> Condition:
             row = list(scope.row)
@@ -342,9 +343,16 @@ class _Compiler:
                 row[slot] = document
                 return _truthy(value(row, scope.rt))
 
-            return Expression(matches)
+            # a geo function is null without a location, and null is less than every distance
+            return all_of([*(_located(path(scope), scope) for path in places), Expression(matches)])
 
         return build
+
+    def _geo_paths(self, node: ast.Expr) -> list[Path]:
+        """Attributes that geo functions in an expression look at."""
+        calls = [found for found in ast.walk(node) if isinstance(found, ast.Call) and found.name.startswith("GEO_")]
+        paths = (self.path(argument) for call in calls for argument in call.args)
+        return [path for path in paths if path is not None]
 
     # ---------------------------------------------------------------------------------------------- paths
 
@@ -484,6 +492,17 @@ def _truthy(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _located(path: str, scope: Scope) -> Condition:
+    """The attribute is indexed by the geo analyzer around the condition."""
+    analyzer = _analyzer_of(scope.analyzer, scope)
+    return Terms(path, scope.analyzer, ("",), 1, 0.0) if analyzer is not None and analyzer.whole else Nothing()
+
+
+def _analyzer_of(name: str, scope: Scope) -> Analyzer | None:
+    found: Analyzer | None = BUILTIN.get(name) or scope.rt.txn.analyzer(name)
+    return found
 
 
 # ----------------------------------------------------------------------------------- conditions over one value
@@ -773,8 +792,8 @@ def _minhash_match(compiler: _Compiler, node: ast.Call) -> Bound:
         if not _is_number(threshold) or not 0 < threshold <= 1:
             raise _argument_error("MINHASH_MATCH", 3, "a number in (0, 1]")
         name = _analyzer_name(named[0], "MINHASH_MATCH", 4, scope) if named else scope.analyzer
-        analyzer = BUILTIN.get(name) or scope.rt.txn.analyzer(name)
-        terms = tuple(dict.fromkeys(analyzer.terms(target)))
+        analyzer = _analyzer_of(name, scope)
+        terms = tuple(dict.fromkeys(analyzer.terms(target))) if analyzer else ()
         if not terms:
             return Nothing()
         return Terms(path(scope), name, terms, max(1, math.ceil(threshold * len(terms) - 1e-9)), scope.boost)

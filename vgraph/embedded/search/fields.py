@@ -46,6 +46,8 @@ class Collector:
             self.payload.setdefault(path + BOOL, []).append(float(value))
         elif isinstance(value, int | float):
             self.payload.setdefault(path + NUMBER, []).append(float(value))
+        elif self._taken_whole(path, rule):
+            return
         elif isinstance(value, list):
             if rule.arrays:
                 for at, item in enumerate(value):
@@ -62,6 +64,13 @@ class Collector:
             return
         for name, item in value.items():
             self.walk(item, f"{path}.{name}" if path else name, rule.fields.get(name, rule))
+
+    def _taken_whole(self, path: str, rule: FieldRule) -> bool:
+        """Note an array or object for the analyzers that take it as it is; True when there are no others."""
+        whole = [name for name in rule.analyzers if self._lookup(name).whole]
+        for name in whole:
+            self.payload[path + TEXT + name] = [""]
+        return len(whole) == len(rule.analyzers)
 
     def _text(self, path: str, name: str, value: str) -> None:
         analyzer = self._lookup(name)
