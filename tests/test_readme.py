@@ -174,6 +174,11 @@ def test_every_status_of_an_answer_stands_in_the_readme() -> None:
     assert {status for status in table("### Answers") if status.islower() and status != "status"} == set(AnswerStatus)
 
 
+@pytest.mark.parametrize("block", ["demo-output", "demo-figures"])
+def test_the_blocks_that_a_run_of_the_demo_fills_are_marked(block: str) -> None:
+    assert README.count(f"<!-- {block} -->") == README.count(f"<!-- /{block} -->") == 1
+
+
 def test_links_within_the_readme_lead_somewhere() -> None:
     headings = re.findall(r"^#+ (.+)$", README, re.MULTILINE)
     anchors = {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
