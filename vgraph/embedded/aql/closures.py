@@ -137,27 +137,45 @@ ARITHMETIC: Final[dict[str, Callable[[Closure, Closure], Closure]]] = {
 
 
 def equals_constant(a: Closure, slot: int, name: str | None, value: Any, positive: bool) -> Closure:
+    """``a == value``, or ``!=``; with `name`, `a` is the attribute of that name of the register `slot`."""
     kind = type(value)
     if kind is list or kind is dict:
         return lambda row, rt: equal(a(row, rt), value) is positive
+    if name is not None:
+        return _attribute_equals(slot, name, value, positive)
     if kind is NoneType or kind is bool:
-        if positive:
-            return lambda row, rt: a(row, rt) is value
-        return lambda row, rt: a(row, rt) is not value
+        return lambda row, rt: (a(row, rt) is value) is positive
     if kind is str:
-        if name is not None and positive:
-
-            def is_text(row: Row, rt: Runtime) -> bool:
-                document = row[slot]
-                return type(document) is dict and document.get(name) == value
-
-            return is_text
-        if positive:
-            return lambda row, rt: a(row, rt) == value
-        return lambda row, rt: a(row, rt) != value
+        return lambda row, rt: (a(row, rt) == value) is positive
 
     def is_number(row: Row, rt: Runtime) -> bool:
         found = a(row, rt)
+        return (found == value and type(found) is not bool) is positive
+
+    return is_number
+
+
+def _attribute_equals(slot: int, name: str, value: Any, positive: bool) -> Closure:
+    """``variable.attribute == scalar`` without an inner call."""
+    kind = type(value)
+    if kind is NoneType or kind is bool:
+
+        def is_value(row: Row, rt: Runtime) -> bool:
+            document = row[slot]
+            return ((document.get(name) if type(document) is dict else None) is value) is positive
+
+        return is_value
+    if kind is str:
+
+        def is_text(row: Row, rt: Runtime) -> bool:
+            document = row[slot]
+            return (type(document) is dict and document.get(name) == value) is positive
+
+        return is_text
+
+    def is_number(row: Row, rt: Runtime) -> bool:
+        document = row[slot]
+        found = document.get(name) if type(document) is dict else None
         return (found == value and type(found) is not bool) is positive
 
     return is_number
