@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from vgraph.embedded import ddl
-from vgraph.embedded.engine import Engine
+from vgraph.embedded import aql, ddl, view_store
+from vgraph.embedded.engine import Engine, Transaction
 from vgraph.embedded.indexes import PersistentIndex
 
 # Writes batches of documents that belong together, and says so after each commit, until it is killed.
@@ -25,7 +25,7 @@ for batch in range(start, start + 100000):
     with engine.writing() as txn:
         docs, edges = txn.collection("docs", write=True), txn.collection("edges", write=True)
         for n in range(10):
-            docs.insert({"_key": f"{batch}-{n}", "batch": batch, "n": n, "embedding": [batch / 64, n / 64], "text": "x" * 200})
+            docs.insert({"_key": f"{batch}-{n}", "batch": batch, "n": n, "embedding": [batch / 64, n / 64], "text": "kept words " * 20})
             edges.insert({"_from": f"docs/{batch}-{n}", "_to": f"docs/{batch}-{(n + 1) % 10}"})
         if batch % 3 == 0 and batch > start:
             for n in range(10):
@@ -41,7 +41,10 @@ def make(path: Path) -> None:
         ddl.create_collection(txn, "docs")
         ddl.create_collection(txn, "edges", 3)
         ddl.create_index(txn, "docs", {"type": "persistent", "fields": ["batch", "n"], "unique": True})
-        ddl._move_outside(txn, txn.info("docs"), "embedding")
+        params = {"metric": "l2", "dimension": 2, "nLists": 1}
+        ddl.create_index(txn, "docs", {"type": "vector", "fields": ["embedding"], "params": params})
+        links = {"docs": {"fields": {"text": {"analyzers": ["text_en"]}}}}
+        view_store.create_view(txn, "words", "arangosearch", {"links": links})
     engine.close()
 
 
@@ -55,6 +58,15 @@ def kill_after(path: Path, start: int, seconds: float) -> list[int]:
     rest, _ = writer.communicate()
     lines = (first + rest).split("\n")
     return [int(line) for line in lines[:-1]]  # what has no newline was not said in full
+
+
+NEAR = "FOR d IN docs SORT APPROX_NEAR_L2(d.embedding, [0, 0]) LIMIT 1000000 RETURN d._key"
+WORDS = "FOR d IN words SEARCH ANALYZER(d.text == 'word', 'text_en') RETURN d._key"
+
+
+def found_by(txn: Transaction, query: str) -> set[str]:
+    """What an index finds; without documents a vector index refuses, as the server's does."""
+    return set(aql.execute(txn, "_system", query).all()) if txn.collection("docs").count() else set()
 
 
 def check(path: Path, acknowledged: list[int]) -> int:
@@ -78,6 +90,7 @@ def check(path: Path, acknowledged: list[int]) -> int:
         assert sorted(index.lookup(txn)) == sorted(rows) and docs.count() == len(rows) == edges.count()
         assert len(list(edges.edges("out", [doc["_id"] for doc in rows.values()]))) == len(rows)
         assert txn.sql("PRAGMA quick_check").fetchone() == ("ok",)
+        assert found_by(txn, NEAR) == found_by(txn, WORDS) == {doc["_key"] for doc in rows.values()}
     engine.close()
     return max(batches, default=-1) + 1
 
@@ -108,7 +121,7 @@ def test_a_checkpoint_cut_short_is_no_truncated_file(tmp_path: Path) -> None:
     size = path.stat().st_size
     with engine.writing() as txn:
         for n in range(2000):
-            txn.collection("docs", write=True).insert({"batch": n, "n": n, "text": "x" * 1000})
+            txn.collection("docs", write=True).insert({"batch": n, "n": n, "embedding": [n, 1], "text": "x" * 1000})
     log = path.with_name("cut.db-wal").read_bytes()
     with engine.reading() as txn:
         txn.connection.execute("COMMIT")
