@@ -13,8 +13,9 @@ from vgraph.media.paths import checked_path
 )
 def test_addresses_are_refused_with_the_way_round(address, tmp_path):
     for roots in ((), (tmp_path,)):
-        with pytest.raises(UserError, match="download"):
-            checked_path(address, roots)
+        for given in (address, Path(address)):
+            with pytest.raises(UserError, match="download"):
+                checked_path(given, roots)
 
 
 @pytest.mark.parametrize("path", ["", "  ", "a\0b.mp4"])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from vgraph.errors import UserError
 
-_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
+_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
+"""One slash is enough: that is what a Path keeps of two."""
 
 
 def checked_path(path: Path | str, roots: Iterable[Path] = ()) -> Path:
