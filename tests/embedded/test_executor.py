@@ -232,6 +232,12 @@ def test_modifying_subqueries(users: Database) -> None:
     assert users.run("FOR i IN 1..2 LET x = (INSERT {i} INTO log RETURN NEW.i) RETURN x") == [[1], [2]]
 
 
+@pytest.mark.parametrize("tail", ["LIMIT 1 RETURN NEW.i", "LIMIT 0 RETURN NEW.i", "FILTER false RETURN NEW.i"])
+def test_rows_nobody_wants_are_written_all_the_same(users: Database, tail: str) -> None:
+    users.run(f"FOR i IN 1..3 INSERT {{i}} INTO log {tail}")
+    assert users.run("RETURN LENGTH(log)") == [3]
+
+
 def test_read_only_queries_cannot_write(users: Database) -> None:
     with fails(1004):
         users.run("INSERT {} INTO log", allowWrites=False)

@@ -189,7 +189,6 @@ def test_sort_through_an_index(db: Database) -> None:
 @pytest.mark.parametrize("after", ["c50", "", "c98", None, 5, ["x"]])
 @pytest.mark.parametrize("direction", ["ASC", "DESC"])
 def test_pages_by_key(db: Database, after: Any, direction: str) -> None:
-    """pages by key"""
     query = f"FOR c IN %s FILTER c._key > @after AND c._key != 'c51' SORT c._key {direction} LIMIT 3 RETURN c._key"
     assert db.types(query % "chunks", {"after": after})[:3] == ["SingletonNode", "IndexNode", "LimitNode"]
     slow = query.replace("c._key > @after", "NOOPT(c._key) > @after").replace("SORT c._key", "SORT NOOPT(c._key)")
@@ -353,6 +352,14 @@ def test_vector_search_filters_first(db: Database) -> None:
     assert node["candidateIndexes"][0]["name"] == "camera_time"
     assert node["filterExpression"] is not None
     assert sorted(db.run(query, QUERY)) == ["c41", "c51", "c61"]
+
+
+def test_vector_search_with_filters_decided_by_binds(db: Database) -> None:
+    query = NEAR % "FILTER (@cameras == null OR c.camera IN @cameras) AND @on"
+    assert db.node("EnumerateNearVectorNode", query, {**QUERY, "cameras": None, "on": True})["filterExpression"] is None
+    assert db.run(query, {**QUERY, "cameras": None, "on": True}) == ["c49", "c52", "c50"]
+    assert "NoResultsNode" in db.types(query, {**QUERY, "cameras": None, "on": False})
+    assert db.run(query, {**QUERY, "cameras": None, "on": False}) == []
 
 
 def test_vector_search_gives_the_distance_wherever_it_is_named(db: Database) -> None:

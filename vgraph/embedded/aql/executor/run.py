@@ -149,6 +149,7 @@ class _Compiler:
             operator = self.operator(node)
             if isinstance(operator, steps.Limit):
                 operator.last = number == last
+            if isinstance(operator, steps.Limit | steps.NoResults):
                 operator.drains = any(writes(before) for before in nodes[:number])
             compiled.append(Step(operator, node))
             self.read |= collections_of(node)

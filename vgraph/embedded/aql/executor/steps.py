@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from vgraph.embedded.errors import ArangoError
 
 from ..values import type_name
-from .rows import BATCH, Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
+from .rows import Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
 
 if TYPE_CHECKING:
     from .run import Program
@@ -46,9 +46,14 @@ class Filter:
 
 @dataclass(slots=True)
 class NoResults:
-    """Ends the rows here; what comes before is not even started."""
+    """Ends the rows here. What comes before is not even started, unless it modifies."""
+
+    drains: bool = False
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        if self.drains:
+            for _ in source:
+                pass
         return iter(())
 
 
@@ -312,20 +317,3 @@ class Distinct:
 
 def flatten(rows: Rows) -> Batch:
     return list(chain.from_iterable(rows))
-
-
-__all__ = [
-    "BATCH",
-    "Calculate",
-    "Count",
-    "Distinct",
-    "Documents",
-    "EnumerateCollection",
-    "EnumerateList",
-    "Filter",
-    "Limit",
-    "NoResults",
-    "Subquery",
-    "flatten",
-    "limit_value",
-]

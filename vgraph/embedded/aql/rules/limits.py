@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .. import plan as p
 from ..build import Context
-from .tools import in_loop, is_deterministic, passable, with_nodes
+from .tools import is_deterministic, passable, with_nodes
 
 
 def remove_redundant_sorts(plan: p.Plan, context: Context) -> p.Plan:
@@ -53,8 +53,3 @@ def limit_behind(nodes: list[p.PlanNode], position: int) -> p.LimitNode | None:
         if any(inner.modifies for inner in p.subplans(node)):
             return None
     return None
-
-
-def first_loop(nodes: list[p.PlanNode], position: int) -> bool:
-    """Whether a loop is the outermost of its plan, so that its order is the order of the rows."""
-    return not in_loop(nodes, position)

@@ -18,6 +18,7 @@ from .. import nodes as ast
 from .. import plan as p
 from ..build import Context
 from ..nodes import Expr, Variable
+from .conditions import FALSE, TRUE
 from .indexes import find
 from .tools import (
     all_of,
@@ -105,12 +106,14 @@ def applied(nodes: list[p.PlanNode], shape: Shape, context: Context) -> list[p.P
         shape.call.args[2] if len(shape.call.args) > 2 else None,
         id=context.node_id(),
     )
+    never = False
     if shape.filter is not None:
-        condition = nodes[shape.filter].condition  # type: ignore[attr-defined]
-        near = filtered(near, inlined(condition, definitions), collection, outputs(nodes[shape.loop :]), loop.options)
+        condition = inlined(nodes[shape.filter].condition, definitions)  # type: ignore[attr-defined]
+        never = condition == FALSE
+        near = filtered(near, condition, collection, outputs(nodes[shape.loop :]), loop.options)
     skipped = (shape.loop, shape.sort, shape.filter)
     kept: list[Any] = [replaced(node, shape.call, distance) for i, node in enumerate(nodes) if i not in skipped]
-    kept.insert(shape.loop, near)
+    kept[shape.loop : shape.loop] = [near, p.NoResultsNode(id=context.node_id())] if never else [near]
     return kept
 
 
@@ -136,7 +139,7 @@ def filtered(
     near: p.EnumerateNearVectorNode, condition: Expr, collection: Any, unknown: set[Variable], options: p.Options
 ) -> p.EnumerateNearVectorNode:
     """What an index answers of the filter gives the candidates, the rest is tested on the nearest ones."""
-    parts = list(conjuncts(condition))
+    parts = [part for part in conjuncts(condition) if part not in (TRUE, FALSE)]
     found = find(collection, near.variable, parts, unknown, options)
     rest = [part for part in parts if found is None or not any(part is covered for covered in found.covered)]
     return replace(near, lookups=found.lookups if found is not None else (), filter=all_of(rest) if rest else None)
