@@ -35,6 +35,7 @@ FORMAT_VERSION: Final = 1
 LOCK_TIMEOUT: Final = 8.0  # seconds a writer waits for the writer before it
 SYSTEM: Final = "_system"
 _PAGE_SIZE: Final = 8192
+_IDLE: Final = 8  # connections kept open while nobody uses them
 _HEADER: Final = b"SQLite format 3\x00"
 
 
@@ -196,7 +197,7 @@ class Engine:
 
     def give_back(self, connection: sqlite3.Connection) -> None:
         """Return a connection whose transaction has ended."""
-        if self._closed:
+        if self._closed or len(self._pool) >= _IDLE:
             connection.close()
         else:
             self._pool.append(connection)

@@ -327,7 +327,7 @@ def _remove_edges_at(txn: Transaction, vertex: str, collection: str) -> None:
     }
     for name in sorted(concerned):
         edges = txn.collection(name, write=True)
-        rowids = {rowid for side in ("out", "in") for _, rowid, _ in edges.edges(side, [vertex])}  # type: ignore[arg-type]
+        rowids = {rowid for side in ("out", "in") for _, rowid, _ in edges.edges(side, [vertex])}
         for key in edges.keys_of(sorted(rowids)):
             if key is not None:
                 edges.remove(key)

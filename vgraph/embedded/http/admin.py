@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import resource
 import sys
@@ -9,7 +10,7 @@ import threading
 import time
 from typing import Any, Final
 
-from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.errors import ArangoError, unsupported
 from vgraph.embedded.http.context import Context
 from vgraph.embedded.http.router import Routes
 from vgraph.embedded.http.wire import Answer, done, json_answer, text
@@ -18,6 +19,7 @@ routes = Routes()
 
 VERSION: Final = "3.12.10"  # the server whose interface this is
 _STARTED: Final = time.time()
+_LEVELS: Final = {"FATAL": 50, "ERR": 40, "ERROR": 40, "WARN": 30, "WARNING": 30, "INFO": 20, "DEBUG": 10, "TRACE": 10}
 _NO_COUNTS: Final = {"sum": 0, "count": 0, "counts": [0, 0, 0, 0]}
 
 
@@ -68,6 +70,36 @@ def availability(context: Context) -> Answer:
 @routes.on("GET", "/_admin/server/mode")
 def mode(context: Context) -> Answer:
     return done(200, mode="default")
+
+
+@routes.on("PUT", "/_admin/server/mode")
+def change_mode(context: Context) -> Answer:
+    wanted = context.request.json_object().get("mode")
+    if wanted not in ("default", "readonly"):
+        raise ArangoError(400, "mode invalid")
+    if wanted == "readonly":
+        raise unsupported("read-only mode (open the file's directory read-only instead)")
+    return done(200, mode="default")
+
+
+@routes.on("GET", "/_admin/log/entries")
+def log_entries(context: Context) -> Answer:
+    return json_answer({"total": 0, "messages": []})  # Python's logging has them
+
+
+@routes.on("GET", "/_admin/log/level")
+def log_level(context: Context) -> Answer:
+    return json_answer({"general": logging.getLevelName(logging.getLogger("vgraph.embedded").getEffectiveLevel())})
+
+
+@routes.on("PUT", "/_admin/log/level")
+def change_log_level(context: Context) -> Answer:
+    wanted = context.request.json()
+    level = wanted.get("general", wanted.get("all")) if isinstance(wanted, dict) else wanted
+    if not isinstance(level, str) or level.upper() not in _LEVELS:
+        raise ArangoError(10, "expecting a log level")
+    logging.getLogger("vgraph.embedded").setLevel(_LEVELS[level.upper()])
+    return log_level(context)
 
 
 @routes.on("GET", "/_admin/server/id")
