@@ -158,7 +158,8 @@ class ArrayLiteral(Node):
 
 @dataclass(frozen=True, slots=True)
 class ObjectEntry(Node):
-    """One attribute of an object literal; `key` is an expression where it is computed or a bind."""
+    """One attribute of an object literal. `key` is a `Bind` in ``{@key: …}``, which must then be a string, and a call
+    of TO_STRING in ``{[expression]: …}``."""
 
     key: str | Expr
     value: Expr

@@ -508,9 +508,7 @@ class ExpressionParser:
             key = self.bind()
         elif token.kind == "[":
             self.advance()
-            key = self.nested()
-            if isinstance(key, Bind):  # unlike in {@key: …} it may be anything
-                key = Call("TO_STRING", (key,), at=at)
+            key = Call("TO_STRING", (self.nested(),), at=at)  # unlike in {@key: …} it may be anything
             self.expect("]")
         elif token.kind in ("IDENT", "STRING") or token.kind in _KEYWORD_KEYS:
             self.advance()
