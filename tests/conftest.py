@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,20 +36,28 @@ def store(tmp_path: Path) -> Iterator[Store]:
 MakeVideo = Callable[..., Path]
 
 
+COMMAND = (sys.executable, "-c", "from vgraph.cli import main; main()")
+"""The command line in a process of its own, whether or not its script is installed."""
+
+
+def write_video(path: Path, *, seconds: float = 4.0, fps: int = 5, seed: int = 0, **options: object) -> Path:
+    """Write a small real H.264 video whose pictures change every second."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    random = np.random.default_rng(seed)
+    with Mp4Writer(path, 64, 48, fps, **options) as writer:  # type: ignore[arg-type]
+        for number in range(round(seconds * fps)):
+            if number % fps == 0:
+                colour = random.integers(0, 255, 3, dtype=np.uint8)
+            picture = np.full((48, 64, 3), colour, np.uint8)
+            writer.write(picture)
+    return path
+
+
 @pytest.fixture
 def make_video(tmp_path: Path) -> MakeVideo:
-    """Writes a small real H.264 video whose pictures change every second."""
+    """`write_video` into the test's own folder."""
 
     def make(name: str = "clip.mp4", seconds: float = 4.0, fps: int = 5, seed: int = 0, **options: object) -> Path:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        random = np.random.default_rng(seed)
-        with Mp4Writer(path, 64, 48, fps, **options) as writer:  # type: ignore[arg-type]
-            for number in range(round(seconds * fps)):
-                if number % fps == 0:
-                    colour = random.integers(0, 255, 3, dtype=np.uint8)
-                picture = np.full((48, 64, 3), colour, np.uint8)
-                writer.write(picture)
-        return path
+        return write_video(tmp_path / name, seconds=seconds, fps=fps, seed=seed, **options)
 
     return make

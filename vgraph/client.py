@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
+from urllib.parse import quote
 
 import httpx
 
-from vgraph.errors import NotFoundError, Unavailable, UserError, VGraphError
+from vgraph.errors import MediaError, ModelError, NotFoundError, StoreError, Unavailable, UserError, VGraphError
+
+Filter = Sequence[str] | str | int | None
+
+KINDS: Final[dict[int, type[VGraphError]]] = {404: NotFoundError, 500: StoreError, 502: ModelError, 503: Unavailable}
+"""The error a status stands for; the others below 500 are the caller's own (UserError)."""
 
 
 class Client:
-    """Talks to `vgraph serve`. Answers are plain JSON values in the shapes of `vgraph.types`.
+    """Talks to `vgraph serve`. Answers are plain JSON values in the shapes of `vgraph.types`. Threads may share one.
+
+    Raises what the graph itself would raise: UserError, NotFoundError, ModelError, StoreError; Unavailable when nobody answers.
 
     >>> with Client("http://127.0.0.1:8000") as client:                             # doctest: +SKIP
     ...     print(client.ask("Who handed over the parcel?")["text"])
@@ -20,32 +28,50 @@ class Client:
 
     def __init__(self, url: str, token: str | None = None, *, timeout_s: float = 120.0) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout_s)
+        try:
+            self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout_s)
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise UserError(f"{url!r} is not the address of a server: use http://host:8000 ({error})") from None
 
     def health(self) -> dict[str, Any]:
-        return dict(self._call("GET", "/health"))
+        return dict(self._json("GET", "/health"))
 
     def documents(self) -> list[dict[str, Any]]:
-        return list(self._call("GET", "/documents"))
+        return list(self._json("GET", "/documents"))
 
     def cameras(self) -> list[dict[str, Any]]:
-        return list(self._call("GET", "/cameras"))
+        return list(self._json("GET", "/cameras"))
 
-    def search(self, question: str, **filters: Sequence[str] | str | int | None) -> dict[str, Any]:
+    def search(self, question: str, **filters: Filter) -> dict[str, Any]:
         """Evidence; filters are `cameras documents start end not_after k`."""
-        return dict(self._call("POST", "/search", {"question": question, **filters}))
+        return dict(self._json("POST", "/search", {"question": question, **filters}))
 
-    def ask(self, question: str, **filters: Sequence[str] | str | int | None) -> dict[str, Any]:
+    def ask(self, question: str, **filters: Filter) -> dict[str, Any]:
         """An answer with its claims, citations and evidence; filters as in `search`."""
-        return dict(self._call("POST", "/ask", {"question": question, **filters}))
+        return dict(self._json("POST", "/ask", {"question": question, **filters}))
 
-    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    def frame(self, asset: str) -> bytes:
+        """The JPEG of a citation's `frame`."""
+        return self._call("GET", f"/frames/{quote(asset)}").content
+
+    def _json(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        response = self._call(method, path, body)
+        try:
+            return response.json()
+        except ValueError:
+            raise Unavailable(f"{method} {response.url}: something answers, but it is not vgraph") from None
+
+    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
         try:
             response = self._http.request(method, path, json=body)
+        except httpx.UnsupportedProtocol as error:
+            raise UserError(
+                f"{str(self._http.base_url)!r} is not the address of a server: use http://host:8000"
+            ) from error
         except httpx.HTTPError as error:
             raise Unavailable(f"{method} {path}: no answer from {self._http.base_url} ({error})") from error
         if response.is_success:
-            return response.json()
+            return response
         raise _refusal(response)
 
     def close(self) -> None:
@@ -61,12 +87,19 @@ class Client:
 
 
 def _refusal(response: httpx.Response) -> VGraphError:
-    """The server's own words, as the kind of error its status stands for."""
+    """The server's own words, as the error it met; `kind` in its answer is more exact than the status where both say something."""
+    text, kind = _problem(response)
+    message = f"{response.request.method} {response.request.url.path}: {text} (HTTP {response.status_code})"
+    if kind == MediaError.__name__:
+        return MediaError(message)
+    others: type[VGraphError] = UserError if response.status_code < 500 else VGraphError
+    return KINDS.get(response.status_code, others)(message)
+
+
+def _problem(response: httpx.Response) -> tuple[str, str]:
+    """`error` and `kind` of the answer; of one that is not ours, its text."""
     try:
         body = response.json()
-        text = body.get("error") or body.get("detail") or response.text
-    except ValueError:
-        text = response.text
-    message = f"{response.request.method} {response.request.url.path}: {text} (HTTP {response.status_code})"
-    kinds: dict[int, type[VGraphError]] = {401: UserError, 404: NotFoundError, 422: UserError, 503: Unavailable}
-    return kinds.get(response.status_code, VGraphError)(message)
+        return str(body["error"]), str(body["kind"])
+    except (ValueError, KeyError, TypeError):
+        return response.text[:200], ""

@@ -191,6 +191,8 @@ class Store:
     # --- reading --------------------------------------------------------------------------------------------------------
 
     def document(self, key: str) -> dict[str, Any] | None:
+        if not key or "/" in key:  # the driver would take it for something other than a key
+            return None
         with translated("read a document", "documents"):
             found: dict[str, Any] | None = self._db.collection("documents").get(key)
             return found
