@@ -170,10 +170,12 @@ class TextField:
             start = block.lower_bound(first) if first else 0
             end = len(block) if last is None else block.lower_bound(last)
             found.update(block.terms(start, end) if end > start else ())
-        for term in self.delta:
-            encoded = term.encode("utf-8", "surrogatepass")
-            if encoded >= first and (last is None or encoded < last):
-                found.add(encoded)
+        # strings compare by code point, which is the order of their UTF-8
+        found.update(
+            term.encode("utf-8", "surrogatepass")
+            for term in self.delta
+            if term >= low and (high is None or term < high)
+        )
         return [term.decode("utf-8", "surrogatepass") for term in sorted(found)]
 
     def with_prefix(self, prefix: str) -> list[str]:
