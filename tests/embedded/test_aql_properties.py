@@ -252,7 +252,9 @@ class Writer:
     def collect(self, scope: list[str], depth: int) -> str:
         key, group, count = self.name("k"), self.name("g"), self.name("n")
         value = self.value(scope)
-        form = self.pick([f"INTO {group} = {self.value(scope)}", f"AGGREGATE {count} = COUNT()", f"WITH COUNT INTO {count}"])
+        form = self.pick(
+            [f"INTO {group} = {self.value(scope)}", f"AGGREGATE {count} = COUNT()", f"WITH COUNT INTO {count}"]
+        )
         scope[:] = [key, group if group in form else count]
         return f"COLLECT {key} = {value} {form}"
 
@@ -310,7 +312,13 @@ PATH_CONDITIONS = st.sampled_from(
     depths=st.sampled_from(["1..1", "1..2", "0..2", "2..3"]),
     direction=st.sampled_from(["OUTBOUND", "INBOUND", "ANY"]),
     options=st.sampled_from(
-        ["{}", "{order: 'bfs'}", "{uniqueVertices: 'path'}", "{order: 'bfs', uniqueVertices: 'global'}", "{uniqueEdges: 'none'}"]
+        [
+            "{}",
+            "{order: 'bfs'}",
+            "{uniqueVertices: 'path'}",
+            "{order: 'bfs', uniqueVertices: 'global'}",
+            "{uniqueEdges: 'none'}",
+        ]
     ),
     prune=st.sampled_from(["", "PRUNE v.x == 2", "PRUNE stop = e.w == 1"]),
 )

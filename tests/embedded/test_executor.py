@@ -268,6 +268,7 @@ def test_full_count(db: Database) -> None:
     ):
         assert db.stats(query, fullCount=True)["fullCount"] == count
     assert "fullCount" not in db.stats("FOR i IN 1..100 LIMIT 10 RETURN i")
+    assert "fullCount" not in db.stats("FOR i IN (FOR j IN 1..100 LIMIT 10 RETURN j) RETURN i", fullCount=True)
 
 
 def test_warnings_and_fail_on_warning(db: Database) -> None:

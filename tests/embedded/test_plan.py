@@ -142,8 +142,37 @@ def test_parse_shows_the_tree(db: Database) -> None:
 
 
 def test_what_planning_evaluates_warns_in_every_run(db: Database) -> None:
-    for query, binds in (("FOR u IN users FILTER 1 / 0 == 5 RETURN u", {}), ("FOR u IN users FILTER @a / 0 == 5 RETURN u", {"a": 1})):
+    for query, binds in (
+        ("FOR u IN users FILTER 1 / 0 == 5 RETURN u", {}),
+        ("FOR u IN users FILTER @a / 0 == 5 RETURN u", {"a": 1}),
+    ):
         for _ in range(3):
             result = db.result(query, binds)
             assert result.all() == []
             assert [warning["code"] for warning in result.warnings] == [1562]
+
+
+def test_a_query_has_limits(db: Database) -> None:
+    with pytest.raises(ArangoError, match=r"\[32\]"):
+        db.run(
+            "\n".join(f"LET x{n} = NOOPT({n})" for n in range(1100))
+            + f" RETURN [{', '.join(f'x{n}' for n in range(1100))}]"
+        )
+
+
+def test_explain_has_the_server_s_shape(db: Database) -> None:
+    from vgraph.embedded.aql import explain
+
+    query = "FOR u IN users FILTER u.age > 1 SORT u.age LIMIT 2 RETURN u.name"
+    one, all_ = (explain(db.engine, "_system", query, {}, options) for options in ({}, {"allPlans": True}))
+    assert set(one) == {"plan", "cacheable", "warnings", "stats"}
+    assert set(all_) == {"plans", "warnings", "stats"}
+    assert set(one["plan"]) == {
+        "nodes", "rules", "asyncPrefetchNodes", "estimatedCost", "estimatedNrItems", "collections", "variables", "isModificationQuery",
+    }  # fmt: skip
+    ids = [node["id"] for node in one["plan"]["nodes"]]
+    assert len(set(ids)) == len(ids)
+    assert [node["dependencies"] for node in one["plan"]["nodes"]] == [[], *([number] for number in ids[:-1])]
+    assert explain(db.engine, "_system", "RETURN 1 / 0", {}, {})["warnings"] == [
+        {"code": 1562, "message": "division by zero"}
+    ]

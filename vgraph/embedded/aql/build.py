@@ -42,7 +42,7 @@ class Context:
         self.rules: dict[str, None] = {}
         self._evaluate = evaluate
         self._fresh = fresh
-        self._node = 0
+        self.nodes = 0
 
     def fresh(self, name: str = "") -> Variable:
         """A variable of our own; its name is its number, as on the server."""
@@ -50,8 +50,12 @@ class Context:
         return Variable(name or str(self._fresh - 1), self._fresh - 1)
 
     def node_id(self) -> int:
-        self._node += 1
-        return self._node
+        return self.node_ids(1)
+
+    def node_ids(self, count: int) -> int:
+        """The last of so many new numbers: a node's own, after those of its calculations."""
+        self.nodes += count
+        return self.nodes
 
     def relied_on(self, read: Callable[[Runtime], Any]) -> Any:
         """The value now; the plan will only be used again while it is the same."""
@@ -112,7 +116,16 @@ def build(parsed: ast.Parsed, context: Context) -> p.Plan:
         if context.txn.view(name) is None:
             context.txn.collection(name)
         context.read.add(name)
-    return _Builder(context).query(parsed.query)
+    return with_full_count(_Builder(context).query(parsed.query))
+
+
+def with_full_count(plan: p.Plan) -> p.Plan:
+    """Mark the LIMIT whose input the option fullCount counts: the last of the main query."""
+    last = max((i for i, node in enumerate(plan.nodes) if isinstance(node, p.LimitNode)), default=None)
+    if last is None:
+        return plan
+    marked = replace(plan.nodes[last], full_count=True)  # type: ignore[call-arg]
+    return replace(plan, nodes=(*plan.nodes[:last], marked, *plan.nodes[last + 1 :]))
 
 
 class _Builder:

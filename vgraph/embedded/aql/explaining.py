@@ -13,6 +13,7 @@ from vgraph.embedded.errors import ArangoError
 
 from . import nodes as ast
 from . import plan as p
+from .build import calculated
 from .executor import Run
 from .nodes import Expr, Variable
 from .prepare import Prepared, Variant
@@ -182,6 +183,7 @@ class Explanation:
         self.documents: set[int] = set()
         self.extra = 100_000
         self.hidden = -1
+        self.calculating: tuple[p.PlanNode | None, int] = (None, 0)
 
     def variable(self, variable: Variable) -> dict[str, Any]:
         shown = {
@@ -205,10 +207,17 @@ class Explanation:
         }
         self.nodes.append(shown | fields)
 
-    def calculated(self, expr: Expr, number: int) -> dict[str, Any]:
-        """The variable that holds an expression: itself, or the output of a CalculationNode put in here."""
+    def calculated(self, expr: Expr, node: p.PlanNode) -> dict[str, Any]:
+        """The variable that holds an expression: itself, or the output of a CalculationNode put in here.
+
+        The numbers before a node's own were left for its calculations when it was built.
+        """
         if isinstance(expr, Variable):
             return self.variable(expr)
+        if node is not self.calculating[0]:
+            self.calculating = node, node.id - sum(not isinstance(found, Variable) for found in calculated(node))
+        number = self.calculating[1]
+        self.calculating = node, number + 1
         variable = Variable(str(self.hidden), self.hidden)
         self.hidden += 1
         self.calculation(variable, expr, number)
@@ -244,7 +253,7 @@ class Explanation:
         self.add(node.type, node.id, 0, 0.5)
 
     def _enumerate_list(self, node: p.EnumerateListNode) -> None:
-        source = self.calculated(node.source, node.id - 1)
+        source = self.calculated(node.source, node)
         items = self.items * list_length(node.source, self.tree.binds)
         self.add(node.type, node.id, items, items, inVariable=source, outVariable=self.variable(node.variable))
         self.filtered(node)
@@ -433,13 +442,11 @@ class Explanation:
         self.add("SubqueryEndNode", self.extra, outer, outer, outVariable=self.variable(node.variable))
 
     def _filter(self, node: p.FilterNode) -> None:
-        variable = self.calculated(node.condition, node.id - 1)
+        variable = self.calculated(node.condition, node)
         self.add(node.type, node.id, self.items, self.items, inVariable=variable)
 
     def _sort(self, node: p.SortNode) -> None:
-        elements = [
-            {"inVariable": self.calculated(key.value, node.id), "ascending": key.ascending} for key in node.keys
-        ]
+        elements = [{"inVariable": self.calculated(key.value, node), "ascending": key.ascending} for key in node.keys]
         limit = constant(node.count, self.tree.binds)
         self.add(
             node.type,
@@ -459,13 +466,13 @@ class Explanation:
 
     def _collect(self, node: p.CollectNode) -> None:
         groups = [
-            {"outVariable": self.variable(g.variable), "inVariable": self.calculated(g.value, node.id)}
+            {"outVariable": self.variable(g.variable), "inVariable": self.calculated(g.value, node)}
             for g in node.groups
         ]
         aggregates = [
             {
                 "outVariable": self.variable(a.variable),
-                "inVariable": self.calculated(a.argument, node.id),
+                "inVariable": self.calculated(a.argument, node),
                 "type": a.function,
             }
             for a in node.aggregates
@@ -486,7 +493,7 @@ class Explanation:
         )
 
     def _return(self, node: p.ReturnNode) -> None:
-        variable = self.calculated(node.value, node.id - 1)
+        variable = self.calculated(node.value, node)
         if node.distinct:
             self.extra += 1
             self.add("CollectNode", self.extra, self.items, self.items, isDistinctCommand=True, groups=[variable])
@@ -505,17 +512,17 @@ class Explanation:
         )
 
     def _insert(self, node: p.InsertNode) -> None:
-        self.calculated(node.document, node.id - 1)
+        self.calculated(node.document, node)
         self.written(node)
 
     def _update(self, node: p.UpdateNode) -> None:
-        self.calculated(node.document, node.id - 1)
+        self.calculated(node.document, node)
         self.written(node)
 
     _replace = _update
 
     def _remove(self, node: p.RemoveNode) -> None:
-        self.calculated(node.key, node.id - 1)
+        self.calculated(node.key, node)
         self.written(node)
 
     _upsert = written
@@ -591,6 +598,7 @@ def plan_json(variant: Variant, txn: Any, rt: Run) -> dict[str, Any]:
     return {
         "nodes": explanation.nodes,
         "rules": list(plan.rules),
+        "asyncPrefetchNodes": 0,
         "estimatedCost": plain(explanation.cost),
         "estimatedNrItems": plain(explanation.items),
         "collections": [{"name": name, "type": kind} for name, kind in collections.items()],

@@ -375,6 +375,8 @@ class SortNode(PlanNode):
 
 @dataclass(frozen=True, slots=True)
 class LimitNode(PlanNode):
+    """`full_count`: the option fullCount counts what comes in here."""
+
     offset: Expr | None
     count: Expr
     full_count: bool = False

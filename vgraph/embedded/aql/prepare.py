@@ -30,6 +30,11 @@ VARIANTS: Final = 32
 """Plans kept for one text."""
 
 
+MAX_NODES: Final = 4000
+MAX_REGISTERS: Final = 1000
+MAX_COLLECTIONS: Final = 2048
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A plan and program for bind values for which all guards hold."""
@@ -122,4 +127,16 @@ def plan_query(parsed: ast.Parsed, txn: Transaction, rt: Run, disabled: frozense
     planning = Run(rt.binds, warnings=Warnings(), txn=txn)
     context = Context(txn, planning, evaluator, parsed.variables)
     plan = rules.optimize(build(parsed, context), context, disabled)
-    return Variant(plan, compile_plan(plan), tuple(context.guards), tuple(planning.warnings.items))
+    program = compile_plan(plan)
+    check_size(context, program)
+    return Variant(plan, program, tuple(context.guards), tuple(planning.warnings.items))
+
+
+def check_size(context: Context, program: Program) -> None:
+    """The server's limits on one query."""
+    if context.nodes > MAX_NODES:
+        raise ArangoError(1524, f"number of execution nodes exceeds limit: {MAX_NODES}")
+    if program.frame.width > MAX_REGISTERS:
+        raise ArangoError(32, f"too many registers ({MAX_REGISTERS}) needed for AQL query")
+    if len(context.read | context.written) > MAX_COLLECTIONS:
+        raise ArangoError(1522, f"too many collections/shards: {MAX_COLLECTIONS}")

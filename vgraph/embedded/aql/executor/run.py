@@ -110,7 +110,7 @@ class Frame:
 
 def compile_plan(plan: p.Plan) -> Program:
     """The program of a query."""
-    return _Compiler(Frame()).program(plan, top=True)
+    return _Compiler(Frame()).program(plan)
 
 
 TOGETHER = (
@@ -135,10 +135,9 @@ class _Compiler:
 
     # -- plans
 
-    def program(self, plan: p.Plan, *, top: bool = False) -> Program:
+    def program(self, plan: p.Plan) -> Program:
         nodes = [node for node in plan.nodes if not isinstance(node, p.SingletonNode)]
         demands = self.demands(nodes)
-        last = max((i for i, node in enumerate(nodes) if top and isinstance(node, p.LimitNode)), default=-1)
         compiled: list[Step] = []
         value: Closure | None = None
         for number, node in enumerate(nodes):
@@ -147,8 +146,6 @@ class _Compiler:
                 value = self.returned(node, compiled)
                 continue
             operator = self.operator(node)
-            if isinstance(operator, steps.Limit):
-                operator.last = number == last
             if isinstance(operator, steps.Limit | steps.NoResults):
                 operator.drains = any(writes(before) for before in nodes[:number])
             compiled.append(Step(operator, node))
@@ -390,7 +387,7 @@ class _Compiler:
         return sets.Sort(keys, self.optional(node.offset), self.optional(node.count), 4)
 
     def _limit(self, node: p.LimitNode) -> Operator:
-        return steps.Limit(self.optional(node.offset), self.closure(node.count))
+        return steps.Limit(self.optional(node.offset), self.closure(node.count), node.full_count)
 
     def aggregates(self, items: Sequence[ast.Aggregate]) -> tuple[Any, ...]:
         return tuple(

@@ -16,7 +16,9 @@ def split_filters(plan: p.Plan, context: Context) -> p.Plan:
     nodes: list[p.PlanNode] = []
     for node in plan.nodes:
         if isinstance(node, p.FilterNode):
-            nodes += [replace(node, condition=part) for part in conjuncts(node.condition)]
+            first, *rest = conjuncts(node.condition)
+            nodes.append(replace(node, condition=first) if rest else node)
+            nodes += [p.FilterNode(part, id=context.node_ids(2)) for part in rest]
         else:
             nodes.append(node)
     return plan if len(nodes) == len(plan.nodes) else with_nodes(plan, nodes)
