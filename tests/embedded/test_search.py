@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vgraph.embedded import aql, ddl, view_store
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
-from vgraph.embedded.search import postings
+from vgraph.embedded.search import store
 from vgraph.embedded.search.analyzers import BUILTIN
 from vgraph.embedded.search.arrays import Growing, RowMap, member, narrow, pack, ranges, unpack
 from vgraph.embedded.search.scoring import Scored, top_terms
@@ -383,9 +383,9 @@ class TestPostings:
 
     @pytest.fixture(autouse=True)
     def small_segments(self, monkeypatch):
-        monkeypatch.setattr(postings, "SEAL", 5)
-        monkeypatch.setattr(postings, "FANOUT", 2)
-        monkeypatch.setattr(postings, "BUILD", 7)
+        monkeypatch.setattr(store, "SEAL", 5)
+        monkeypatch.setattr(store, "FANOUT", 2)
+        monkeypatch.setattr(store, "BUILD", 7)
 
     def check(self, database, texts, query):
         words = BUILTIN["text_en"].terms(query)
@@ -560,7 +560,7 @@ class TestThreads:
 class TestOffsets:
     @pytest.mark.parametrize("seal", [1, 100])
     def test_are_bytes_of_what_matched(self, tmp_path, seal, monkeypatch):
-        monkeypatch.setattr(postings, "SEAL", seal)
+        monkeypatch.setattr(store, "SEAL", seal)
         from vgraph.embedded import analyzer_store
 
         opened = Database(tmp_path / "b.db", {"includeAllFields": True})

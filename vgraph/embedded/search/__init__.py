@@ -12,7 +12,8 @@ Who calls what:
 from __future__ import annotations
 
 from .analyzers import BUILTIN_ANALYZERS, Analyzer, make_analyzer, normalise_analyzer, tokens
-from .conditions import CompiledSearch, Condition, compile_search
+from .compile import CompiledSearch, compile_search
+from .conditions import Condition
 from .definitions import normalise_link, normalise_view
 from .scoring import BM25, TFIDF, BoostScore, Scorer
 from .views import InvertedIndex, SearchResult, Top, View, ViewLink

@@ -35,7 +35,8 @@ from .conditions import (
     Values,
 )
 from .fuzzy import similar_terms
-from .postings import EMPTY, Postings, TermPostings, TextField, ValueField
+from .inverted import EMPTY, TermPostings, TextField, ValueField
+from .postings import Postings
 from .scoring import FieldStats, Scored, Scorer, impacts, top_terms
 from .segments import BOOL, NULL, NUMBER, TEXT
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .conditions import AllOf, AnyOf, Condition, Fuzzy, Like, Ngrams, Phrase, Prefixes, Strings, Terms
 from .evaluate import Evaluator, Member, Statistics
-from .postings import TextField
+from .inverted import TextField
 
 
 def matched_offsets(

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .arrays import NO_INTS, Bools, Floats, Ints, distinct
-from .postings import TermPostings
+from .inverted import TermPostings
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,10 @@ from .definitions import inverted_rules, link_rule, normalise_inverted
 from .evaluate import Evaluator, Member, Statistics
 from .fields import Collector, FieldRule
 from .offsets import matched_offsets
-from .postings import Postings, PostingsStore, StaleSnapshotError
+from .postings import Postings, StaleSnapshotError
 from .scoring import Scorer
 from .segments import TEXT, Payload
+from .store import PostingsStore
 
 if TYPE_CHECKING:
     from vgraph.embedded.documents import Collection
