@@ -350,7 +350,7 @@ def test_a_bad_setting_is_named(name: str, text: str, told: str, inside: Path, m
 def test_a_server_that_is_not_there_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VGRAPH_DATABASE__URL", "http://127.0.0.1:1")
     result = run("documents")
-    assert result.exit_code == 6 and "cannot be reached" in result.stderr
+    assert result.exit_code == 6 and "at http://127.0.0.1:1: the database cannot be reached" in result.stderr
 
 
 def test_an_error_nobody_foresaw_keeps_its_traceback(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
