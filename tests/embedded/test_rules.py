@@ -445,6 +445,15 @@ def test_the_best_of_a_view_are_those_of_a_full_sort(words: Database, tail: str,
     assert words.result(SEARCH + tail, binds, fullCount=True).all() == fast
 
 
+def test_each_view_of_a_query_has_its_own_scores(words: Database) -> None:
+    query = """
+        FOR a IN words SEARCH ANALYZER(a.text == 'blue', 'text_en') LIMIT 1
+          FOR b IN words SEARCH ANALYZER(b.text == 'red', 'text_en') AND b.n == a.n SORT BM25(a) + BM25(b) DESC LIMIT 1
+            RETURN [BM25(a) > BM25(b), BM25(b) > 0, BM25(a) > 0]
+    """
+    assert words.run(query) == [[True, True, True]]
+
+
 def test_only_the_best_documents_are_fetched(words: Database) -> None:
     query = SEARCH + "SORT BM25(d) DESC LIMIT 5 RETURN d"
     assert words.types(query, {"word": "red", "n": None}) == [

@@ -120,6 +120,8 @@ def batch_document_lookups(plan: p.Plan, context: Context) -> p.Plan:
 
 
 def lifted(node: p.PlanNode, nodes: list[p.PlanNode], context: Context) -> p.PlanNode:
+    """The node with its calls of DOCUMENT() replaced by variables of steps put before it; lazy operands are left alone."""
+
     def change(item: Any) -> Any:
         if not isinstance(item, ast.Node) or isinstance(item, p.Plan | ast.Subquery):
             return item
@@ -133,7 +135,7 @@ def lifted(node: p.PlanNode, nodes: list[p.PlanNode], context: Context) -> p.Pla
             if is_lazy(item, name):
                 continue
             new = tuple(change(part) for part in value) if type(value) is tuple else change(value)
-            if new != value or (new is not value and type(value) is not tuple):
+            if new != value:
                 changed[name] = new
         return replace(item, **changed) if changed else item
 

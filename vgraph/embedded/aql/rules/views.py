@@ -11,7 +11,7 @@ from .. import plan as p
 from ..build import Context
 from ..nodes import Expr, Variable
 from .limits import limit_behind
-from .tools import in_loop, inlined, replaced, simple_definitions, with_nodes
+from .tools import all_of, in_loop, inlined, replaced, simple_definitions, with_nodes
 
 SCORERS = ("BM25", "TFIDF", "BOOST_SCORE")
 
@@ -19,11 +19,14 @@ SCORERS = ("BM25", "TFIDF", "BOOST_SCORE")
 def handle_views(plan: p.Plan, context: Context) -> p.Plan:
     """Every BM25(d), TFIDF(d) and OFFSET_INFO(d, ..) of a view's variable becomes a variable that the view sets."""
     nodes = list(plan.nodes)
-    for position, node in enumerate(nodes):
+    position = 0
+    while position < len(nodes):
+        node = nodes[position]
         if isinstance(node, p.EnumerateViewNode):
             nodes = scored(nodes, position, node, context)
         elif isinstance(node, p.EnumerateCollectionNode) and node.options.get("forceIndexHint"):
             nodes = inverted(nodes, position, node, context)
+        position += 1
     return plan if all(a is b for a, b in zip(nodes, plan.nodes, strict=False)) else with_nodes(plan, nodes)
 
 
@@ -43,8 +46,6 @@ def inverted(
     while end < len(nodes) and isinstance(nodes[end], p.FilterNode):
         conditions.append(nodes[end].condition)  # type: ignore[attr-defined]
         end += 1
-    from .tools import all_of
-
     view = p.EnumerateViewNode(
         node.variable, node.collection, all_of(conditions), inverted=int(index.id), id=context.node_id()
     )
