@@ -523,7 +523,9 @@ class TestTopTerms:
             total += more
         every = np.flatnonzero(found)
         expected = every[np.argsort(-total[every], kind="stable")][:k]
-        ords, scores = top_terms(terms, k, size, mask, more)
+        sums = np.zeros(size, np.float32)
+        ords, scores = top_terms(terms, k, sums, mask, more)
+        assert not sums.any()
         assert scores.tolist() == total[expected].tolist()
         assert ords.tolist() == expected.tolist()
 

@@ -166,14 +166,16 @@ class Evaluator:
         if any(term.weight < 0 for term in terms):
             return None
         if not others:
-            return top_terms(terms, k, self.postings.size)
+            return top_terms(terms, k, self.postings.zeros())
         rest = self._all(others)
         mask = self.postings.mask(rest.ords)
-        extra: Floats | None = None
-        if rest.scores[0] is not None:
-            extra = np.zeros(self.postings.size, np.float32)
-            extra[rest.ords] = rest.scores[0]
-        return top_terms(terms, k, self.postings.size, mask, extra)
+        if rest.scores[0] is None:
+            return top_terms(terms, k, self.postings.zeros(), mask)
+        extra = self.postings.zeros(1)
+        extra[rest.ords] = rest.scores[0]
+        best = top_terms(terms, k, self.postings.zeros(), mask, extra)
+        extra[rest.ords] = 0
+        return best
 
     # ------------------------------------------------------------------------------------------------ parts
 
@@ -487,10 +489,12 @@ class Evaluator:
             if not scored:
                 sums.append(None)
                 continue
-            total = np.zeros(self.postings.size, np.float32)
+            total = self.postings.zeros()
             for others, score in scored:
                 total[others] += score
             sums.append(total[ords])
+            for others, _ in scored:
+                total[others] = 0
         return sums
 
     def _best(self, parts: Sequence[Hits]) -> Hits:

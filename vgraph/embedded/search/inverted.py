@@ -14,7 +14,8 @@ from .segments import TEXT, TextBlock, ValueBlock
 if TYPE_CHECKING:
     from .postings import Postings
 
-_CACHE: Final = 96 << 20  # bytes of materialised postings
+_CACHE: Final = 192 << 20  # bytes of materialised postings
+_POSTING: Final = 24  # bytes of one: ordinal, frequency, length, impact
 
 
 @dataclass(slots=True, eq=False)
@@ -111,10 +112,12 @@ class TextField:
         if cached is not None and cached[0] == version:
             return cached[1]
         found = self._gather(term, entry)
-        if self.owner.cached > _CACHE:
-            self.owner.clear_caches()
+        if cached is not None:
+            self._uncache(term)
         self._cache[term] = version, found
-        self.owner.cached += 16 * len(found.ords)
+        self.owner.cached += _POSTING * len(found.ords)
+        if self.owner.cached > _CACHE:
+            self.owner.shrink_caches()
         return found
 
     def _gather(self, term: str, entry: _Delta | None) -> TermPostings:
@@ -138,8 +141,13 @@ class TextField:
             every, frequency = every[keep], frequency[keep]
         return TermPostings(every, frequency, self.lengths.view[every].astype(np.float32))
 
-    def clear_cache(self) -> None:
-        self._cache.clear()
+    def _uncache(self, term: str) -> None:
+        self.owner.cached -= _POSTING * len(self._cache.pop(term)[1].ords)
+
+    def shrink_cache(self) -> None:
+        """Forget the half that has been here longest."""
+        for term in list(self._cache)[: (len(self._cache) + 1) // 2]:
+            self._uncache(term)
 
     def terms(self, low: str = "", high: str | None = None) -> list[str]:
         """Terms of living or dead documents with low <= term < high in UTF-8 byte order, sorted."""
@@ -270,6 +278,8 @@ class ValueField:
             return NO_INTS
         every = np.concatenate(found) if len(found) > 1 else found[0]
         total = self.owner.size
+        if (every[1:] > every[:-1]).all():  # times, and whatever else grows as documents come in
+            return every[self.owner.live.view[every]] if self.owner.deaths else every
         if len(every) > total >> 6:
             mask = np.zeros(total, np.bool_)
             mask[every] = True

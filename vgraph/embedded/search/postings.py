@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from . import segments as sealed
-from .arrays import Bools, Growing, Ints, RowMap, unpack
+from .arrays import Bools, Floats, Growing, Ints, RowMap, unpack
 from .inverted import TextField, ValueField
 from .segments import TEXT, Load, Segment
 
@@ -38,6 +38,7 @@ class Postings:
     def _reset(self) -> None:
         self.generation += 1
         self.cached = 0
+        self._zeros: list[Floats] = [np.empty(0, np.float32)] * 2
         self.applied = 0
         self.sealed = 0
         self.deaths = 0
@@ -51,11 +52,17 @@ class Postings:
         """Ordinals in use, dead ones included."""
         return self.rows.size
 
-    def clear_caches(self) -> None:
-        self.cached = 0
+    def zeros(self, number: int = 0) -> Floats:
+        """Zeros, one for each ordinal. The caller leaves them as they were: fresh pages cost more than a search."""
+        known = self._zeros[number]
+        if len(known) < self.size:
+            known = self._zeros[number] = np.zeros(max(self.size, 2 * len(known)), np.float32)
+        return known[: self.size]
+
+    def shrink_caches(self) -> None:
         for found in self.fields.values():
             if isinstance(found, TextField):
-                found.clear_cache()
+                found.shrink_cache()
 
     def alive(self) -> Ints:
         return np.flatnonzero(self.live.view)

@@ -117,15 +117,14 @@ class Scored:
 
 
 def top_terms(
-    terms: Sequence[Scored], k: int, size: int, mask: Bools | None = None, extra: Floats | None = None
+    terms: Sequence[Scored], k: int, sums: Floats, mask: Bools | None = None, extra: Floats | None = None
 ) -> tuple[Ints, Floats]:
     """The k documents with the largest sum over the terms, best first (ties by ordinal), by max-score pruning.
 
-    `size`: ordinals in use. `mask`: documents allowed. `extra` (with `mask`): what other parts of the condition add
-    to each. Every document returned has at least one of the terms.
+    `sums`: zeros, one for each ordinal, and zeros again afterwards. `mask`: documents allowed. `extra` (with `mask`):
+    what other parts of the condition add to each. Every document returned has at least one of the terms.
     """
     order = sorted((term for term in terms if len(term.ords)), key=lambda term: -term.bound)
-    sums = np.zeros(size, np.float32)
     top_extra = float(extra.max()) if extra is not None and len(extra) else 0.0
     threshold = -math.inf
     seen: list[Ints] = []
@@ -154,7 +153,10 @@ def top_terms(
         left -= term.bound
         now = sums[candidates] if extra is None else sums[candidates] + extra[candidates]
         candidates = candidates[now >= threshold - max(left, 0.0) - 1e-4 * abs(threshold)]
-    return _best(candidates, sums, extra, terms, k)
+    best = _best(candidates, sums, extra, terms, k)
+    for ords in seen:
+        sums[ords] = 0
+    return best
 
 
 def _candidates(seen: list[Ints], sums: Floats, extra: Floats | None, floor: float) -> Ints:
