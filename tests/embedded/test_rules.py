@@ -299,6 +299,23 @@ def test_counting_reads_no_documents(db: Database) -> None:
     assert (db.run(query), db.stats(query)["scannedFull"]) == ([100], 0)
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "c.camera == 'cam1'",
+        "c.camera IN ['cam1', 'cam2', 'cam1'] AND c.start_ms < 50000",
+        "c.document > 'd3'",
+        "c.document == 'x'",
+    ],
+)
+def test_counting_what_an_index_finds(db: Database, condition: str) -> None:
+    query = f"FOR c IN %s FILTER {condition} COLLECT WITH COUNT INTO n RETURN n"
+    assert db.stats(query % "chunks")["documentLookups"] == 0
+    assert db.types(query % "chunks") == ["SingletonNode", "IndexNode", "CollectNode", "ReturnNode"]
+    assert db.node("CollectNode", query % "chunks")["collectOptions"] == {"method": "count"}
+    assert db.run(query % "chunks") == db.run(query % "plain")
+
+
 def test_groups_from_the_index_alone(db: Database) -> None:
     query = "FOR c IN chunks COLLECT camera = c.camera WITH COUNT INTO n RETURN [camera, n]"
     assert "IndexCollectNode" in db.types(query)

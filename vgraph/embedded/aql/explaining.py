@@ -218,8 +218,7 @@ class Explanation:
             self.calculating = node, node.id - sum(not isinstance(found, Variable) for found in calculated(node))
         number = self.calculating[1]
         self.calculating = node, number + 1
-        variable = Variable(str(self.hidden), self.hidden)
-        self.hidden += 1
+        variable = self.fresh()
         self.calculation(variable, expr, number)
         return self.variable(variable)
 
@@ -294,6 +293,22 @@ class Explanation:
             **self.loop(node),
         )
         self.filtered(node)
+
+    def _count(self, node: p.CountNode) -> None:
+        """On the server the loop stays and only counts."""
+        self.extra += 1
+        rows = self.fresh()
+        if node.lookup is None:
+            self._enumerate_collection(p.EnumerateCollectionNode(rows, node.collection, produces=False, id=self.extra))
+        else:
+            self._index(p.IndexNode(rows, node.collection, (node.lookup,), projection=frozenset(), id=self.extra))
+        self.nodes[-1] |= {"count": True, "producesResult": False}
+        self._collect(p.CollectNode((), count_into=node.variable, id=node.id))
+        self.nodes[-1]["aggregates"] = [{"outVariable": self.variable(node.variable), "type": "LENGTH"}]
+
+    def fresh(self) -> Variable:
+        self.hidden += 1
+        return Variable(str(self.hidden - 1), self.hidden - 1)
 
     def lookups(self, node: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         collection = self.txn.collection(node.collection)

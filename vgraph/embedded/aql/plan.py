@@ -417,10 +417,11 @@ class IndexCollectNode(PlanNode):
 
 @dataclass(frozen=True, slots=True)
 class CountNode(PlanNode):
-    """COLLECT WITH COUNT INTO over a whole collection."""
+    """COLLECT WITH COUNT INTO over a whole collection, or over what a lookup in an index would find."""
 
     collection: str
     variable: Variable
+    lookup: Lookup | None = None
 
     def outputs(self) -> tuple[Variable, ...]:
         return (self.variable,)

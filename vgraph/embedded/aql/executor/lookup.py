@@ -180,6 +180,15 @@ class Probe:
         ]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
+    def count(self, collection: Any, row: Row, rt: Run) -> int:
+        """How many matches there are for one row in a sorted index that is not sparse."""
+        low, strict_low = self.tightest(self.lows, row, rt, 1)
+        high, strict_high = self.tightest(self.highs, row, rt, -1)
+        index = index_by_id(collection, self.index)
+        return sum(
+            index.count(rt.txn, prefix, low, high, not strict_low, not strict_high) for prefix in self.prefixes(row, rt)
+        )
+
     def prefixes(self, row: Row, rt: Run) -> list[tuple[Any, ...]]:
         if not self.equal:
             return [()]
@@ -313,3 +322,22 @@ class IndexScan:
                 kept.append(row)
         rt.stats.filtered += len(found) - len(kept)
         return kept
+
+
+@dataclass(slots=True)
+class Count:
+    """How many documents a collection has, or how many a lookup would find."""
+
+    slot: int
+    collection: str
+    probe: Probe | None
+
+    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        collection = rt.txn.collection(self.collection)
+        total = 0
+        for batch in source:
+            for row in batch:
+                total += collection.count() if self.probe is None else self.probe.count(collection, row, rt)
+        counted = seed.copy()
+        counted[self.slot] = total
+        yield [counted]

@@ -405,7 +405,8 @@ class _Compiler:
         )
 
     def _count(self, node: p.CountNode) -> Operator:
-        return steps.Count(self.slot(node.variable), node.collection)
+        probe = None if node.lookup is None else self.probe(node.lookup, node.variable)
+        return lookup.Count(self.slot(node.variable), node.collection, probe)
 
     def _index_collect(self, node: p.IndexCollectNode) -> Operator:
         return sets.IndexCollect(

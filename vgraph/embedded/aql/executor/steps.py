@@ -202,22 +202,6 @@ def spread_counted(row: Row, slot: int, items: Iterable[Any], condition: Closure
 
 
 @dataclass(slots=True)
-class Count:
-    """How many documents a collection has."""
-
-    slot: int
-    collection: str
-
-    def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
-        total = 0
-        for batch in source:
-            total += len(batch) * rt.txn.collection(self.collection).count()
-        row = seed.copy()
-        row[self.slot] = total
-        yield [row]
-
-
-@dataclass(slots=True)
 class Subquery:
     """Puts a subquery's results into a register, for a whole batch of rows at once where that is the same."""
 

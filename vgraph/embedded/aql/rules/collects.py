@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from .. import nodes as ast
 from .. import plan as p
@@ -24,18 +25,29 @@ def specialize_collect(plan: p.Plan, context: Context) -> p.Plan:
 
 
 def optimize_count(plan: p.Plan, context: Context) -> p.Plan:
-    """FOR over a collection followed by COLLECT WITH COUNT INTO is the collection's counter."""
+    """FOR followed by COLLECT WITH COUNT INTO is the collection's counter, or the number of entries in an index."""
     nodes = list(plan.nodes)
     for position in range(len(nodes) - 1):
         loop, collect = nodes[position], nodes[position + 1]
-        if not isinstance(loop, p.EnumerateCollectionNode) or not isinstance(collect, p.CollectNode):
+        if not countable(loop) or not isinstance(collect, p.CollectNode):
             continue
         counted = counted_variables(collect)
         if collect.groups or collect.into is not None or len(counted) != 1 or in_loop(nodes, position):
             continue
-        nodes[position : position + 2] = [p.CountNode(loop.collection, counted[0], id=collect.id)]
+        lookup = loop.lookups[0] if isinstance(loop, p.IndexNode) else None
+        nodes[position : position + 2] = [p.CountNode(loop.collection, counted[0], lookup, id=collect.id)]
         return with_nodes(plan, nodes)
     return plan
+
+
+def countable(node: p.PlanNode) -> TypeGuard[p.EnumerateCollectionNode | p.IndexNode]:
+    """Whether the rows of a loop can be counted without looking at them."""
+    if isinstance(node, p.EnumerateCollectionNode):
+        return True
+    if not isinstance(node, p.IndexNode) or len(node.lookups) != 1:
+        return False
+    lookup = node.lookups[0]
+    return lookup.kind == "sorted" and not lookup.sparse and "[*]" not in lookup.field
 
 
 def counted_variables(collect: p.CollectNode) -> tuple[ast.Variable, ...]:
