@@ -23,6 +23,7 @@ from arango.response import Response
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http import App, Request
+from vgraph.embedded.http.wire import failure
 
 SCHEME: Final = "embedded:"
 _HOST: Final = "embedded://localhost"
@@ -141,8 +142,12 @@ class EmbeddedHTTPClient(HTTPClient):
             data = data.to_string()
         start = url.find("/_", url.find("://") + 3)
         sent = {name.lower(): str(value) for name, value in headers.items()} if headers else {}
-        request = Request.make(method, url[start:], dict(params) if params else None, sent, data, auth)
-        answer = session.app.handle(request)
+        try:
+            request = Request.make(method, url[start:], dict(params) if params else None, sent, data, auth)
+        except ArangoError as error:
+            answer = failure(error)
+        else:
+            answer = session.app.handle(request)
         return Response(
             method=method,
             url=url,

@@ -36,6 +36,7 @@ LOCK_TIMEOUT: Final = 8.0  # seconds a writer waits for the writer before it
 SYSTEM: Final = "_system"
 _PAGE_SIZE: Final = 8192
 _IDLE: Final = 8  # connections kept open while nobody uses them
+Guard = Callable[[str, str, bool], None]  # (database, collection, to be written); raises what forbids it
 _HEADER: Final = b"SQLite format 3\x00"
 
 
@@ -149,14 +150,16 @@ class Engine:
         lazy: bool = False,
         lock_timeout: float = LOCK_TIMEOUT,
         missing_ok: bool = False,
+        guard: Guard | None = None,
     ) -> Transaction:
         """Start a transaction.
 
         read_only: a snapshot. Otherwise the writer's place is taken at once, or with `lazy` at the first write (1200
         when somebody else wrote since). When `read`, `write` or `exclusive` name collections, only those of `write`
-        and `exclusive` may be written (1652).
+        and `exclusive` may be written (1652). A `guard` is asked about every collection that is used.
         """
         txn = Transaction(self, self._take(), database, read_only=read_only, lock_timeout=lock_timeout)
+        txn.guard = guard
         try:
             txn.start(lazy=lazy, missing_ok=missing_ok)
             txn.declare(read, (*write, *exclusive))
@@ -254,6 +257,7 @@ class Transaction:
         self.engine = engine
         self.database = database
         self.read_only = read_only
+        self.guard: Guard | None = None
         self.catalog: Catalog
         self.schema_version = 0
         self._connection: sqlite3.Connection | None = connection
@@ -470,6 +474,8 @@ class Transaction:
         handle = self._handles.get(name)
         if handle is None:
             handle = self._handles[name] = Collection(self, self.info(name))
+        if self.guard is not None:
+            self.guard(self.database, handle.name, write)
         if write:
             self._check_writable(handle)
             if not self._writing:

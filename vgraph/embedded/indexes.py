@@ -38,7 +38,6 @@ class Index:
     """
 
     type: ClassVar[str]
-    hidden: ClassVar[bool] = False  # not listed by the HTTP API
 
     def __init__(self, index_id: int, collection_id: int, spec: dict[str, Any]) -> None:
         self.id = index_id
@@ -48,6 +47,11 @@ class Index:
         self.fields: list[Any] = spec["fields"]
         self.unique: bool = spec.get("unique", False)
         self.sparse: bool = spec.get("sparse", False)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the HTTP API leaves the index out of its lists: the links of views."""
+        return self.spec.get("type") == "arangosearch"
 
     @classmethod
     def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:

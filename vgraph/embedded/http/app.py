@@ -32,6 +32,7 @@ from vgraph.embedded.http import (
     user_routes,
     views,
 )
+from vgraph.embedded.http.access import Access, refused
 from vgraph.embedded.http.context import Context
 from vgraph.embedded.http.router import Routes
 from vgraph.embedded.http.wire import SYSTEM, Answer, Request, failure
@@ -58,9 +59,6 @@ for _family in (
     absent.routes,
 ):
     ROUTES.include(_family)
-
-
-_READING: Final = ("/_api/cursor", "/_api/explain", "/_api/query", "/_api/job")  # POST there does not mean writing
 
 
 class App:
@@ -119,7 +117,7 @@ class App:
         if name is None:
             if request.path == "/_open/auth":
                 return users.ROOT
-            raise ArangoError(11, "not authorized to execute this request", status=401)
+            raise refused()
         return name
 
     def _check_access(self, context: Context) -> None:
@@ -129,12 +127,8 @@ class App:
             return
         with self.engine.reading() as txn:
             if self.authenticate:
-                level = users.database_level(users.grants(txn, context.user), request.database)
-                writes = request.method not in ("GET", "HEAD") and not request.path.startswith(_READING)
-                if level == "none":
-                    raise ArangoError(11, "not authorized to execute this request", status=401)
-                if level == "ro" and writes:
-                    raise ArangoError(11)
+                context.access = Access(txn, context.user)
+                context.access.check_request(request)
             if request.database not in txn.catalog.databases:
                 raise ArangoError(1228)
 

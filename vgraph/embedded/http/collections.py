@@ -90,13 +90,13 @@ def drop(context: Context, name: str) -> Answer:
 @routes.on("GET", "/_api/collection/{name}")
 def describe(context: Context, name: str) -> Answer:
     with context.reading() as txn:
-        return json_answer({"error": False, "code": 200, **brief(txn, txn.info(name))})
+        return json_answer({"error": False, "code": 200, **brief(txn, txn.collection(name).info)})
 
 
 @routes.on("GET", "/_api/collection/{name}/properties")
 def properties(context: Context, name: str) -> Answer:
     with context.reading() as txn:
-        return _answer(context, full(txn, txn.info(name)))
+        return _answer(context, full(txn, txn.collection(name).info))
 
 
 @routes.on("PUT", "/_api/collection/{name}/properties")
@@ -116,7 +116,7 @@ def count(context: Context, name: str) -> Answer:
 @routes.on("GET", "/_api/collection/{name}/revision")
 def revision(context: Context, name: str) -> Answer:
     with context.reading() as txn:
-        info = txn.info(name)
+        info = txn.collection(name).info
         return _answer(context, {**full(txn, info), "revision": _revision(txn, info)})
 
 
@@ -204,7 +204,7 @@ def load(context: Context, name: str) -> Answer:
 @routes.on("PUT", "/_api/collection/{name}/unload")
 def unload(context: Context, name: str) -> Answer:
     with context.reading() as txn:
-        return _answer(context, brief(txn, txn.info(name)))
+        return _answer(context, brief(txn, txn.collection(name).info))
 
 
 @routes.on("PUT", "/_api/collection/{name}/compact")

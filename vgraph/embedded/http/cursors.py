@@ -52,6 +52,7 @@ class Cursor:
     batches: Iterator[list[Any]]
     count: int | None
     extra: dict[str, Any]
+    user: str
     batch: int = 1
     last: dict[str, Any] | None = None
     deadline: float = 0.0
@@ -99,11 +100,11 @@ class Cursors:
             cursor.result.close()
 
     @contextmanager
-    def use(self, name: str, database: str) -> Iterator[Cursor]:
-        """A cursor for one request; 1600, 1601 while another request has it."""
+    def use(self, name: str, context: Context) -> Iterator[Cursor]:
+        """A cursor of this user and database for one request; 1600, 1601 while another request has it."""
         self.collect()
         cursor = self._open.get(name)
-        if cursor is None or cursor.database != database:
+        if cursor is None or (cursor.database, cursor.user) != (context.database, context.user):
             raise ArangoError(1600)
         if not cursor.lock.acquire(blocking=False):
             raise ArangoError(1601)
@@ -148,7 +149,7 @@ def _execute(context: Context, text: str, binds: dict[str, Any], options: dict[s
 
     stream = context.stream_id
     if stream is None:
-        return aql.execute(context.app.engine, context.database, text, binds, options, started=started)
+        return aql.execute(context.engine, context.database, text, binds, options, started=started)
     with context.app.transactions.use(context, stream) as txn:
         if aql.prepare(text).modifies:
             txn.start_writing()
@@ -209,6 +210,7 @@ def _first_answer(
         batches=iter(result) if streams else iter(()),
         count=len(rows) if body.get("count") and not streams else None,
         extra={} if streams else _extra(context, result, body, options),
+        user=context.user,
     )
     return _batch_answer(context, cursor, 201)
 
@@ -245,7 +247,7 @@ def _inside(context: Context, cursor: Cursor) -> Iterator[None]:
 
 @routes.on("POST PUT", "/_api/cursor/{cursor}")
 def advance(context: Context, cursor: str) -> Answer:
-    with context.app.cursors.use(cursor, context.database) as found:
+    with context.app.cursors.use(cursor, context) as found:
         if found.last is not None and not found.last["hasMore"]:
             raise ArangoError(1600)
         found.batch += 1
@@ -254,7 +256,7 @@ def advance(context: Context, cursor: str) -> Answer:
 
 @routes.on("POST", "/_api/cursor/{cursor}/{batch}")
 def repeat_or_advance(context: Context, cursor: str, batch: str) -> Answer:
-    with context.app.cursors.use(cursor, context.database) as found:
+    with context.app.cursors.use(cursor, context) as found:
         if found.last is not None and batch == str(found.batch):
             return json_answer({**found.last, "error": False, "code": 200})
         if found.last is not None and found.last["hasMore"] and batch == str(found.batch + 1):
@@ -265,7 +267,7 @@ def repeat_or_advance(context: Context, cursor: str, batch: str) -> Answer:
 
 @routes.on("DELETE", "/_api/cursor/{cursor}")
 def delete(context: Context, cursor: str) -> Answer:
-    with context.app.cursors.use(cursor, context.database) as found:
+    with context.app.cursors.use(cursor, context) as found:
         context.app.cursors.forget(found)
     return done(202, id=cursor)
 

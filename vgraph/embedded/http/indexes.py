@@ -23,7 +23,7 @@ def shape(info: CollectionInfo, index: Index) -> dict[str, Any]:
 @routes.on("GET", "/_api/index")
 def list_indexes(context: Context) -> Answer:
     with context.reading() as txn:
-        info = txn.info(context.request.needed("collection"))
+        info = txn.collection(context.request.needed("collection")).info
         hidden = context.request.flag("withHidden")
         found = [shape(info, index) for index in info.indexes if hidden or not index.hidden]
     return done(200, indexes=found, identifiers={item["id"]: item for item in found})
@@ -43,7 +43,7 @@ def create(context: Context) -> Answer:
 @routes.on("GET", "/_api/index/{collection}/{name}")
 def read(context: Context, collection: str, name: str) -> Answer:
     with context.reading() as txn:
-        info = txn.info(collection)
+        info = txn.collection(collection).info
         body = shape(info, ddl.find_index(txn, info, name))
     return json_answer({**body, "code": 200, "error": False})
 

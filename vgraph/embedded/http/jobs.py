@@ -50,34 +50,35 @@ class Jobs:
             self._pool.submit(_run, job)
         return empty(202, {_ID: job.id} if keep else {})
 
-    def get(self, name: str) -> Job:
-        """A job; 404."""
+    def get(self, name: str, context: Context) -> Job:
+        """A job of this user; 404."""
         job = self._jobs.get(name)
-        if job is None:
+        if job is None or job.context.user != context.user:
             raise ArangoError(404)
         return job
 
-    def take(self, name: str) -> Job:
+    def take(self, name: str, context: Context) -> Job:
         """A finished job, which is then forgotten."""
-        job = self.get(name)
+        job = self.get(name, context)
         if job.answer is not None:
             self._jobs.pop(name, None)
         return job
 
-    def listed(self, *, finished: bool, count: int) -> list[str]:
-        """Ids, newest first."""
-        names = [job.id for job in list(self._jobs.values()) if (job.answer is not None) == finished]
+    def listed(self, context: Context, *, finished: bool, count: int) -> list[str]:
+        """Ids of this user's jobs, newest first."""
+        own = [job for job in list(self._jobs.values()) if job.context.user == context.user]
+        names = [job.id for job in own if (job.answer is not None) == finished]
         return names[::-1][:count]
 
-    def forget(self, name: str) -> None:
+    def forget(self, name: str, context: Context) -> None:
         """Drop a job's answer; 404."""
-        self.get(name)
+        self.get(name, context)
         self._jobs.pop(name, None)
 
-    def forget_older(self, stamp: float) -> None:
-        """Drop the answers of jobs started before a moment."""
+    def forget_older(self, stamp: float, context: Context) -> None:
+        """Drop the answers of this user's jobs started before a moment."""
         for job in list(self._jobs.values()):
-            if job.started < stamp and job.answer is not None:
+            if job.started < stamp and job.answer is not None and job.context.user == context.user:
                 self._jobs.pop(job.id, None)
 
     def wait(self) -> None:
@@ -106,15 +107,15 @@ def status(context: Context, name: str) -> Answer:
     jobs = context.app.jobs
     if name in ("pending", "done"):
         count = int(context.request.query.get("count") or 100)
-        return json_answer(jobs.listed(finished=name == "done", count=count))
+        return json_answer(jobs.listed(context, finished=name == "done", count=count))
     if not name.isdigit():
         raise ArangoError(400)
-    return empty(204 if jobs.get(name).answer is None else 200)
+    return empty(204 if jobs.get(name, context).answer is None else 200)
 
 
 @routes.on("PUT", "/_api/job/{name}")
 def fetch(context: Context, name: str) -> Answer:
-    job = context.app.jobs.take(name)
+    job = context.app.jobs.take(name, context)
     if job.answer is None:
         return empty(204)
     answer = job.answer
@@ -123,7 +124,7 @@ def fetch(context: Context, name: str) -> Answer:
 
 @routes.on("PUT", "/_api/job/{name}/cancel")
 def cancel(context: Context, name: str) -> Answer:
-    job = context.app.jobs.get(name)
+    job = context.app.jobs.get(name, context)
     context.app.queries.kill_of(job.context)
     return json_answer({"result": True})
 
@@ -132,11 +133,11 @@ def cancel(context: Context, name: str) -> Answer:
 def delete(context: Context, name: str) -> Answer:
     jobs = context.app.jobs
     if name == "all":
-        jobs.forget_older(float("inf"))
+        jobs.forget_older(float("inf"), context)
     elif name == "expired":
-        jobs.forget_older(float(context.request.needed("stamp")))
+        jobs.forget_older(float(context.request.needed("stamp")), context)
     else:
-        jobs.forget(name)
+        jobs.forget(name, context)
     return json_answer({"result": True})
 
 

@@ -44,18 +44,28 @@ class Routes:
             self._by_shape.setdefault(shape, []).extend(entries)
 
     def answer(self, context: Context, request: Request) -> Answer:
-        """Find the function and call it; 404 and 405."""
-        handler = self._fixed.get((request.method, request.path))
-        if handler is not None:
-            return handler(context)
+        """Find the function and call it; 404 and 405. HEAD is answered like GET where there is nothing of its own."""
+        found = self._find(request.method, request)
+        if found is None and request.method == "HEAD":
+            found = self._find("GET", request)
+        if found is not None:
+            handler, values = found
+            return handler(context, **values)
         parts = request.parts
-        for pattern, candidate in self._by_shape.get((request.method, len(parts)), ()):
-            values = _match(pattern, parts)
-            if values is not None:
-                return candidate(context, **values)
         if any(len(pattern) == len(parts) and _match(pattern, parts) is not None for pattern in self._paths):
             raise ArangoError(405)
         raise ArangoError(404, f"unknown path '{request.path}'")
+
+    def _find(self, method: str, request: Request) -> tuple[Handler, dict[str, Any]] | None:
+        handler = self._fixed.get((method, request.path))
+        if handler is not None:
+            return handler, {}
+        parts = request.parts
+        for pattern, candidate in self._by_shape.get((method, len(parts)), ()):
+            values = _match(pattern, parts)
+            if values is not None:
+                return candidate, values
+        return None
 
 
 def _match(pattern: list[str], parts: list[str]) -> dict[str, Any] | None:

@@ -53,7 +53,10 @@ class Request:
             database, parts = parts[1], parts[2:]
         raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body or b""
         if headers and headers.get("content-encoding") in ("deflate", "gzip"):
-            raw = zlib.decompress(raw, wbits=zlib.MAX_WBITS | 32)  # 32: the header tells which of the two
+            try:
+                raw = zlib.decompress(raw, wbits=zlib.MAX_WBITS | 32)  # 32: the header tells which of the two
+            except zlib.error as error:
+                raise ArangoError(400, f"handling of compressed body failed: {error}") from None
         return cls(method.upper(), "/" + "/".join(parts), parts, database, query, headers or {}, raw, auth)
 
     def json(self) -> Any:
