@@ -1,5 +1,6 @@
 """Analyzers: what becomes of a text, and which definitions are refused."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
@@ -60,6 +61,16 @@ class TestText:
     def test_stems_after_stop_words_are_dropped(self):
         properties = {"locale": "en", "stopwords": ["the", "running"]}
         assert terms("text", properties, "The running runners run") == ["runner", "run"]
+
+    def test_stems_are_right_when_several_threads_ask(self):
+        asked = [
+            f"{stem}{ending}" for stem in ("walk", "jump", "load", "park") for ending in ("ing", "ed", "s", "er", "ers")
+        ]
+        expected = [TEXT_EN.terms(word) for word in asked]
+        for _ in range(20):
+            TEXT_EN._stems.clear()
+            with ThreadPoolExecutor(8) as pool:
+                assert list(pool.map(TEXT_EN.terms, asked)) == expected
 
     def test_keeps_case_accents_and_endings_when_told(self):
         properties = {"locale": "en", "case": "none", "accent": True, "stemming": False}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import re
 import struct
+import threading
 import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -170,12 +171,14 @@ class _Stems(dict[str, str]):
         known = snowballstemmer.algorithms()
         # Snowball 3 renamed the Dutch stemmer that ArangoDB's version has
         name = "dutch_porter" if language == "dutch" and "dutch_porter" in known else language
+        self._lock = threading.Lock()
         self._stem = snowballstemmer.stemmer(name).stemWord
 
     def __missing__(self, word: str) -> str:
         if len(self) >= _STEMMER_CACHE:
             self.clear()
-        stem: str = self._stem(word)
+        with self._lock:  # a stemmer keeps the word it is at in itself
+            stem: str = self._stem(word)
         self[word] = stem
         return stem
 
