@@ -28,6 +28,8 @@ from vgraph.retrieve import Profile, retrieve
 from vgraph.retrieve.search import QueryVectors
 from vgraph.settings import Settings
 from vgraph.store import Store, connect
+from vgraph.store.copy import Copied, End, copy
+from vgraph.store.serving import serve
 from vgraph.store.store import EmbeddingSpace, QueryResult
 from vgraph.types import Answer, Evidence, Filters, IngestReport, Progress
 
@@ -319,6 +321,43 @@ EMBEDDED_TEXT: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 def diagnose(settings: Settings) -> tuple[Check, ...]:
     """What is present, missing and chosen; see models/doctor.py."""
     return doctor(_wanted(settings))
+
+
+def serve_database(
+    settings: Settings,
+    data: Path | None,
+    *,
+    host: str,
+    port: int,
+    password: str | None,
+    listening: Callable[[str], None],
+) -> None:
+    """Serve an embedded database to any ArangoDB driver until interrupted; without `data`, the one of the settings."""
+    url = settings.database.url
+    if data is None and not url.startswith("embedded:"):
+        raise UserError(f"--data: name a file; VGRAPH_DATABASE__URL={url!r} is a server already")
+    file = data or Path(url.removeprefix("embedded:")).expanduser()
+    secret = password or settings.database.password.get_secret_value() or None
+    serve(file, host=host, port=port, password=secret, listening=listening)
+
+
+def copy_database(
+    settings: Settings,
+    source: str,
+    target: str,
+    *,
+    database: str | None = None,
+    users: tuple[str | None, str | None] = (None, None),
+    passwords: tuple[str | None, str | None] = (None, None),
+    report: Advance = lambda progress: None,
+) -> Copied:
+    """Copy all databases, or one, from one ArangoDB or file to another; users and passwords (source, target) default to the settings'."""
+    own = settings.database
+    ours, theirs = (
+        End(url, user or own.username, own.password.get_secret_value() if password is None else password)
+        for url, user, password in zip((source, target), users, passwords, strict=True)
+    )
+    return copy(ours, theirs, database=database, report=report)
 
 
 def _wanted(settings: Settings) -> Wanted:

@@ -425,3 +425,59 @@ def reembed(ctx: typer.Context, json: Json = False) -> None:
         print_json({"records": done})
     else:
         terminal.note(f"{done} records embedded again")
+
+
+@database.command("serve")
+def serve_database(
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The file (or its folder); default: the embedded database of VGRAPH_DATABASE__URL."),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; anything but loopback needs a password.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")] = 8529,
+    password: Annotated[
+        str | None, typer.Option(help="root's password from now on (default: VGRAPH_DATABASE__PASSWORD).")
+    ] = None,
+) -> None:
+    """Serve an embedded database as an ArangoDB server, for any of its drivers. On loopback, root needs no password at first."""
+    from vgraph import app as vgraph
+
+    def listening(url: str) -> None:
+        sys.stderr.write(f"answering ArangoDB's HTTP API at {url} (user root); stop with Ctrl-C\n")
+
+    vgraph.serve_database(settings(), data, host=host, port=port, password=password, listening=listening)
+
+
+@database.command("copy")
+def copy_database(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="embedded:PATH or http(s)://host:8529")],
+    target: Annotated[str, typer.Argument(metavar="DST", help="embedded:PATH or http(s)://host:8529")],
+    name: Annotated[str | None, typer.Option("--database", help="Only this database (default: all).")] = None,
+    src_user: Annotated[str | None, typer.Option(help="User at SRC (default: VGRAPH_DATABASE__USERNAME).")] = None,
+    src_password: Annotated[
+        str | None, typer.Option(help="Password at SRC (default: VGRAPH_DATABASE__PASSWORD).")
+    ] = None,
+    dst_user: Annotated[str | None, typer.Option(help="User at DST (default: VGRAPH_DATABASE__USERNAME).")] = None,
+    dst_password: Annotated[
+        str | None, typer.Option(help="Password at DST (default: VGRAPH_DATABASE__PASSWORD).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Copy databases between embedded files and servers. The same command again changes nothing; an interrupted one goes on."""
+    from vgraph import app as vgraph
+    from vgraph import terminal
+
+    with terminal.progress() as advance:
+        copied = vgraph.copy_database(
+            settings(), source, target, database=name, users=(src_user, dst_user),
+            passwords=(src_password, dst_password), report=advance,
+        )  # fmt: skip
+    if json:
+        print_json(copied)
+        return
+    for note in copied.notes:
+        terminal.err.print(f"[yellow]note[/] {note}", markup=True)
+    names = ", ".join(copied.databases) or "nothing to copy"
+    sys.stderr.write(f"{names}: {copied.written} documents written, {copied.unchanged} were there already\n")

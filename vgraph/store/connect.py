@@ -12,8 +12,11 @@ from arango.client import ArangoClient
 from arango.database import StandardDatabase
 from arango.http import DefaultHTTPClient
 
-from vgraph.errors import UserError
+from vgraph.errors import NotFoundError, UserError
 from vgraph.store.translate import translated
+
+BACKOFF = 0.1
+"""Seconds before the second retry of a request nobody answers, doubled with each: a server that is not there is told in two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,30 +28,35 @@ class Connection:
     close: Callable[[], None]
 
 
-def connect(url: str, name: str, *, username: str = "root", password: str = "", timeout_s: float = 60.0) -> Connection:
-    """Open database `name` at `url`, creating it when absent.
+def connect(
+    url: str, name: str, *, username: str = "root", password: str = "", timeout_s: float = 60.0, create: bool = True
+) -> Connection:
+    """Open database `name` at `url`, creating it when absent (or, with `create=False`, as it is).
 
-    Raises UserError for a URL of another form, Unavailable when nobody answers.
+    Raises UserError for a URL of another form, NotFoundError for a file that is not there, Unavailable when nobody answers.
     """
     if url.startswith("embedded:"):
-        client = _embedded(url.removeprefix("embedded:"))
+        client = _embedded(url.removeprefix("embedded:"), create)
     elif url.startswith(("http://", "https://")):
         client = _server(url, timeout_s)
     else:
         raise UserError(f"VGRAPH_DATABASE__URL={url!r}: use embedded:PATH, http://host:8529 or https://host:8529")
     try:
-        return Connection(_database(client, name, username, password), url, client.close)
+        with translated(f"open database {name} at {url}"):
+            return Connection(_database(client, name, username, password, create), url, client.close)
     except BaseException:
         client.close()
         raise
 
 
-def _embedded(path: str) -> ArangoClient:
+def _embedded(path: str, create: bool) -> ArangoClient:
     from vgraph.embedded import client
 
     if not path:
         raise UserError("VGRAPH_DATABASE__URL: embedded: needs a path, for example embedded:vgraph-data/graph.sqlite")
     file = Path(path).expanduser()
+    if not create and not file.exists():
+        raise NotFoundError(f"embedded:{path}: there is no such file")
     with translated(f"open {file}"):
         file.parent.mkdir(parents=True, exist_ok=True)
         return client.open(file)
@@ -57,7 +65,7 @@ def _embedded(path: str) -> ArangoClient:
 def _server(url: str, timeout_s: float) -> ArangoClient:
     return ArangoClient(
         hosts=url,
-        http_client=DefaultHTTPClient(request_timeout=timeout_s),
+        http_client=DefaultHTTPClient(request_timeout=timeout_s, backoff_factor=BACKOFF),
         serializer=_dumps,
         deserializer=orjson.loads,
     )
@@ -67,9 +75,8 @@ def _dumps(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def _database(client: ArangoClient, name: str, username: str, password: str) -> StandardDatabase:
-    with translated(f"open database {name}"):
-        system = client.db("_system", username=username, password=password)
-        if name != "_system" and not system.has_database(name):
-            system.create_database(name)
-        return client.db(name, username=username, password=password)
+def _database(client: ArangoClient, name: str, username: str, password: str, create: bool) -> StandardDatabase:
+    system = client.db("_system", username=username, password=password)
+    if create and name != "_system" and not system.has_database(name):
+        system.create_database(name)
+    return client.db(name, username=username, password=password)
