@@ -263,6 +263,24 @@ class TestPersistence:
         txn.abort()
         assert database.search([0, 0, 0], 100)[0] == list(range(8))
 
+    @pytest.mark.parametrize("writes", [2, 12])
+    def test_what_a_savepoint_takes_back_is_not_found(self, make, writes):
+        database = make(define("l2", 3))
+        database.insert([[n, 0, 0] for n in range(8)])
+        txn = database.engine.begin(write=["c"])
+        for keep in (False, True):
+            savepoint = txn.savepoint()
+            for number in range(100, 100 + writes):
+                txn.collection("c", write=True).insert({"_key": str(number), "e": [0, 0, 1]})
+            assert len(database.search([0, 0, 0], 100, txn)[0]) == 8 + writes
+            if keep:
+                txn.release(savepoint)
+            else:
+                txn.rollback_to(savepoint)
+                assert sorted(database.search([0, 0, 0], 100, txn)[0]) == list(range(8))
+        txn.commit()
+        assert len(database.search([0, 0, 0], 100)[0]) == 8 + writes
+
     def test_a_snapshot_does_not_see_later_writes(self, make):
         database = make(define("l2", 3))
         database.insert([[n, 0, 0] for n in range(7)])

@@ -43,7 +43,7 @@ class _Writing:
     next: int
     unsealed: int
     sealed: bool = False
-    private: tuple[int, VectorMemory] | None = field(default=None)
+    private: tuple[tuple[Any, ...], VectorMemory] | None = field(default=None)
 
 
 class VectorIndex(Index):
@@ -336,8 +336,13 @@ class VectorIndex(Index):
 
     def _own_memory(self, txn: Transaction, writing: _Writing) -> VectorMemory:
         """What a transaction sees that has sealed its own writes: built for it alone."""
-        if writing.private is None or writing.private[0] != writing.next:
-            writing.private = writing.next, self._fresh(txn)
+        # not by what was written: a savepoint may have taken that back
+        seen = (
+            *txn.sql(f"SELECT max(seq), count(*) FROM {self.table}_log").fetchone(),
+            *txn.sql(f"SELECT max(id), max(high), count(*) FROM {self.table}_seg").fetchone(),
+        )
+        if writing.private is None or writing.private[0] != seen:
+            writing.private = seen, self._fresh(txn)
         return writing.private[1]
 
     # ------------------------------------------------------------------------------------- vectors in the file
