@@ -371,6 +371,13 @@ def test_vector_search_filters_first(db: Database) -> None:
     assert sorted(db.run(query, QUERY)) == ["c41", "c51", "c61"]
 
 
+def test_vector_search_looks_up_a_range_behind_a_field_nobody_asks_for(db: Database) -> None:
+    query = NEAR % "FILTER c.start_ms >= 10000 AND c.start_ms < 12000"
+    node = db.node("EnumerateNearVectorNode", query, QUERY)
+    assert node["candidateIndexes"][0]["name"] == "camera_time"
+    assert sorted(db.run(query, QUERY)) == ["c10", "c11"]
+
+
 def test_vector_search_with_filters_decided_by_binds(db: Database) -> None:
     query = NEAR % "FILTER (@cameras == null OR c.camera IN @cameras) AND @on"
     assert db.node("EnumerateNearVectorNode", query, {**QUERY, "cameras": None, "on": True})["filterExpression"] is None

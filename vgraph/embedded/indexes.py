@@ -380,6 +380,17 @@ class PersistentIndex(Index):
             yield tuple(values), self.count(txn, values)
             start = keycodec.encode(values) + keycodec.HIGH
 
+    def first_values(self, txn: Transaction, most: int) -> list[Any] | None:
+        """The distinct values of the first field, one seek each; None when there are more than `most`."""
+        values: list[Any] = []
+        start = b""
+        while row := txn.sql(f"SELECT k FROM {self._table} WHERE k >= ? ORDER BY k LIMIT 1", (start,)).fetchone():
+            if len(values) == most:
+                return None
+            values.append(keycodec.decode(row[0])[0])
+            start = keycodec.encode(values[-1:]) + keycodec.HIGH
+        return values
+
     def selectivity(self, txn: Transaction) -> float:
         if self.unique:
             return 1.0

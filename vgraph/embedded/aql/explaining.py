@@ -321,7 +321,7 @@ class Explanation:
         return shown, condition
 
     def index(self, collection: Any, lookup: p.Lookup) -> dict[str, Any]:
-        if lookup.kind in ("sorted", "box"):
+        if lookup.kind in ("sorted", "box", "skip"):
             index = next(item for item in collection.indexes if item.id == lookup.index)
         else:
             kind = "primary" if lookup.kind == "key" else lookup.kind

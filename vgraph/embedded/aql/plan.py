@@ -136,7 +136,8 @@ class Lookup(Node):
     """What one index answers: its first fields equal `equal`, the next one lies within every one of `lows` and `highs`.
 
     `kind` is "primary", "edge", "sorted" (persistent and its aliases) or "box" (mdi: `equal` are its prefix fields, `ranges`
-    the bounds of its other fields, all of them a superset); `field` the attribute of primary and edge
+    the bounds of its other fields, all of them a superset) or "skip" (a range on the second field, for vector search only:
+    the filter stays); `field` the attribute of primary and edge
     lookups; `condition` the same in AQL, for explain and for a scan when a sparse index cannot answer a null.
     """
 

@@ -19,6 +19,9 @@ Bounds = tuple[tuple[Closure, bool], ...]
 NUMBER, STRING = 2, 3
 """`rank` of numbers and of strings."""
 
+MOST_SKIPS = 200
+"""Values of the first field of an index that are gone through for a range on the second."""
+
 Pair = tuple[int, int]
 """A row's position in its batch, and the rowid of a document found for it."""
 
@@ -167,17 +170,20 @@ class Probe:
         return iter(dict.fromkeys(rowids)) if len(prefixes) > 1 or "[*]" in self.field else rowids
 
     def rowids(self, collection: Any, row: Row, rt: Run) -> Any:
-        """All matches for one row as an array, in no order, perhaps more than once."""
+        """All matches for one row as an array, in no order, perhaps more than once; None = not worth looking up."""
         pairs = (rowid for _, rowid in self.pairs(collection, [row], rt))
-        if self.kind != "sorted" or self.sparse:
+        if self.kind not in ("sorted", "skip") or self.sparse:
             return np.fromiter(pairs, dtype=np.int64)
         low, strict_low = self.tightest(self.lows, row, rt, 1)
         high, strict_high = self.tightest(self.highs, row, rt, -1)
         index = index_by_id(collection, self.index)
-        found = [
-            index.lookup_array(rt.txn, prefix, low, high, not strict_low, not strict_high)
-            for prefix in self.prefixes(row, rt)
-        ]
+        prefixes = self.prefixes(row, rt)
+        if self.kind == "skip":
+            values = index.first_values(rt.txn, MOST_SKIPS)
+            if values is None:
+                return None
+            prefixes = [(value,) for value in values]
+        found = [index.lookup_array(rt.txn, prefix, low, high, not strict_low, not strict_high) for prefix in prefixes]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
     def count(self, collection: Any, row: Row, rt: Run) -> int:

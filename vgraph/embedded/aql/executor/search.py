@@ -229,6 +229,8 @@ class NearVector:
         if not self.probes:
             return None
         found = [probe.rowids(collection, row, rt) for probe in self.probes]
+        if found[0] is None:
+            return None
         rowids = found[0] if len(found) == 1 else np.unique(np.concatenate(found))
         rt.stats.scanned_index += len(rowids)
         return rowids

@@ -260,6 +260,21 @@ def alternative(
     return None
 
 
+def skipping(
+    collection: Any, variable: Variable, conditions: Sequence[Expr], unknown: set[Variable]
+) -> p.Lookup | None:
+    """A range on the second field of an index whose first field nobody asks for: looked up for each value of the first."""
+    found = [term for condition in conditions for term in terms(condition, variable, unknown)]
+    for index in collection.indexes:
+        if index.type in SORTED_TYPES and not index.sparse and len(index.fields) > 1:
+            lows, highs, ranged = _ranges(index, found, 1)
+            if ranged and not any("[*]" in field for field in index.fields):
+                fields = ",".join(index.fields)
+                covered = all_of([term.condition for term in ranged])
+                return p.Lookup("skip", int(index.id), fields, (), lows, highs, covered)
+    return None
+
+
 def window(nodes: Sequence[p.PlanNode], position: int) -> int:
     """Where the run of filters and calculations right behind a loop ends."""
     end = position + 1
@@ -386,4 +401,4 @@ def in_order_of_lookup(node: p.IndexNode, wanted: list[str], ascending: bool, co
     return replace(node, ascending=ascending, sorted=True)
 
 
-__all__ = ["Found", "Term", "find", "terms", "use_index_for_sort", "use_indexes", "window"]
+__all__ = ["Found", "Term", "find", "skipping", "terms", "use_index_for_sort", "use_indexes", "window"]

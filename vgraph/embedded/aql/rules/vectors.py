@@ -19,7 +19,7 @@ from .. import plan as p
 from ..build import Context
 from ..nodes import Expr, Variable
 from .conditions import FALSE, TRUE
-from .indexes import find
+from .indexes import find, skipping
 from .tools import (
     all_of,
     attribute_path,
@@ -141,8 +141,11 @@ def filtered(
     """What an index answers of the filter gives the candidates, the rest is tested on the nearest ones."""
     parts = [part for part in conjuncts(condition) if part not in (TRUE, FALSE)]
     found = find(collection, near.variable, parts, unknown, options)
-    rest = [part for part in parts if found is None or not any(part is covered for covered in found.covered)]
-    return replace(near, lookups=found.lookups if found is not None else (), filter=all_of(rest) if rest else None)
+    if found is None:
+        skip = skipping(collection, near.variable, parts, unknown)
+        return replace(near, lookups=(skip,) if skip is not None else (), filter=all_of(parts) if parts else None)
+    rest = [part for part in parts if not any(part is covered for covered in found.covered)]
+    return replace(near, lookups=found.lookups, filter=all_of(rest) if rest else None)
 
 
 def refuse_leftovers(plan: p.Plan) -> None:
