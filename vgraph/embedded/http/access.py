@@ -15,6 +15,7 @@ from vgraph.embedded.http.wire import SYSTEM, Request
 
 # POST and DELETE there do not change data by themselves; what a query or transaction writes is checked by collection
 _NO_CHANGE: Final = ("/_api/cursor", "/_api/explain", "/_api/query", "/_api/job", "/_api/transaction")
+_PRIVATE: Final = ("/_admin/server/aql-queries",)  # tells of what others do
 _OWN_ACCOUNT: Final = ("GET", "HEAD", "PUT", "PATCH")
 
 
@@ -44,7 +45,8 @@ class Access:
     def _is_administration(self, request: Request) -> bool:
         if request.path.startswith("/_api/user"):
             return not self._is_own_account(request)
-        return request.path.startswith("/_admin") and request.method not in ("GET", "HEAD")
+        reads = request.method in ("GET", "HEAD") and request.path not in _PRIVATE
+        return request.path.startswith("/_admin") and not reads
 
     def _is_own_account(self, request: Request) -> bool:
         parts = request.parts

@@ -154,6 +154,7 @@ def echo(context: Context) -> Answer:
             "headers": request.headers,
             "requestType": request.method,
             "requestBody": request.body.decode("utf-8", "replace"),
+            "rawRequestBody": {"type": "Buffer", "data": list(request.body)},
             "parameters": request.query,
         }
     )

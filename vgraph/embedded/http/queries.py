@@ -49,6 +49,7 @@ class Running:
     binds: dict[str, Any]
     stream: bool
     started: float
+    finished: float | None = None
     result: aql.Result | None = None
     killed: bool = False
 
@@ -62,6 +63,7 @@ class RunningQueries:
         self._ids = itertools.count(int(time.time() * 1000))
         self._running: dict[str, Running] = {}
         self._slow: deque[dict[str, Any]] = deque(maxlen=64)
+        self._finished: deque[Running] = deque(maxlen=64)
         self._lock = threading.Lock()
 
     @contextmanager
@@ -73,6 +75,8 @@ class RunningQueries:
             yield
         finally:
             del self._running[entry.id]
+            entry.finished, entry.result = time.time(), None
+            self._finished.append(entry)
             if (
                 self.properties["trackSlowQueries"]
                 and time.time() - entry.started >= self.properties["slowQueryThreshold"]
@@ -112,6 +116,10 @@ class RunningQueries:
         entries = list(self._running.values())
         return [self._shape(entry, "executing") for entry in entries if database in (None, entry.context.database)]
 
+    def history(self) -> list[dict[str, Any]]:
+        """The latest queries that have run, of all databases."""
+        return [self._shape(entry, "finished") for entry in list(self._finished)]
+
     def slow(self, database: str | None) -> list[dict[str, Any]]:
         """What took long."""
         return [entry for entry in self._slow if database in (None, entry["database"])]
@@ -130,7 +138,7 @@ class RunningQueries:
             "query": entry.text[: self.properties["maxQueryStringLength"]],
             "bindVars": entry.binds if self.properties["trackBindVars"] else {},
             "started": datetime.fromtimestamp(entry.started, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "runTime": time.time() - entry.started,
+            "runTime": (entry.finished or time.time()) - entry.started,
             "peakMemoryUsage": 0,
             "state": state,
             "stream": entry.stream,
@@ -166,6 +174,12 @@ def rules(context: Context) -> Answer:
 @routes.on("GET", "/_api/query/current")
 def current(context: Context) -> Answer:
     return json_answer(context.app.queries.current(_listed(context)))
+
+
+@routes.on("GET", "/_admin/server/aql-queries")
+def history(context: Context) -> Answer:
+    context.need_system()
+    return done(200, result={"queries": context.app.queries.history()})
 
 
 @routes.on("GET", "/_api/query/slow")
