@@ -28,6 +28,9 @@ from vgraph.types import Progress as Step
 UNFOLDED = 10_000
 """Columns of a file or pipe."""
 
+MOST_WARNINGS = 10
+"""Shown of one ingest."""
+
 
 class _Console(Console):
     def on_broken_pipe(self) -> NoReturn:
@@ -135,7 +138,9 @@ def report(done: IngestReport) -> None:
         f"[bold]{escape(done.title)}[/] {done.outcome}: {done.chunks} chunks of camera {escape(done.camera)} [dim]({seconds})[/]"
     )
     out.print(f"    document {done.document}")
-    warnings(done.warnings)
+    warnings(done.warnings[:MOST_WARNINGS])
+    if len(done.warnings) > MOST_WARNINGS:
+        note(f"and {len(done.warnings) - MOST_WARNINGS} warnings more, kept on the document")
 
 
 # --- answers and evidence -----------------------------------------------------------------------------------------------
