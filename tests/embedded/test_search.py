@@ -108,6 +108,7 @@ class TestConditions:
             ("STARTS_WITH(d.text, 'A br')", "b"),
             ("ANALYZER(STARTS_WITH(d.text, ['qu', 'bro'], 2), 'text_en')", "a"),
             ("ANALYZER(STARTS_WITH(d.text, ['qu', 'bro']), 'text_en')", "abc"),
+            ("ANALYZER(STARTS_WITH(d.text, ['qu', 'bro'], 1, 10), 'text_en')", "abc"),
             ("d.text LIKE '%brown%'", "ab"),
             ("ANALYZER(LIKE(d.text, 'br_w%'), 'text_en')", "ab"),
             ("ANALYZER(LEVENSHTEIN_MATCH(d.text, 'qiuck', 1), 'text_en')", "ac"),

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 TABLE: Final = Table()
 
 
-@TABLE.add("STARTS_WITH", args=(2, 3))
-def starts_with(rt: Runtime, text: Value, prefixes: Value, least: Value = 1) -> Value:
+@TABLE.add("STARTS_WITH", args=(2, 4))
+def starts_with(rt: Runtime, text: Value, prefixes: Value, least: Value = 1, scored: Value = 128) -> Value:
+    """Whether so many of the prefixes fit; how many terms to score matters in SEARCH only."""
     if type(text) is not str:
         return wrong_type(rt, "STARTS_WITH")
     if type(prefixes) is str:
