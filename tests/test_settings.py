@@ -54,7 +54,7 @@ def test_folders_are_lists_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_list_that_is_no_list_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VGRAPH_MEDIA__ROOTS", '["/videos"')
-    assert refusal() == 'settings: VGRAPH_MEDIA__ROOTS: neither a JSON list nor names separated by commas'
+    assert refusal() == "settings: VGRAPH_MEDIA__ROOTS: neither a JSON list nor names separated by commas"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one(
 
 
 def test_an_unknown_section_or_name_in_toml_is_an_error(here: Path) -> None:
-    (here / "vgraph.toml").write_text('[pictures]\nsize = 3\n')
+    (here / "vgraph.toml").write_text("[pictures]\nsize = 3\n")
     assert refusal() == "settings: VGRAPH_PICTURES: unknown setting"
     (here / "vgraph.toml").write_text('[database]\nurk = "embedded:x"\n')
     assert refusal() == "settings: VGRAPH_DATABASE__URK: unknown setting; did you mean VGRAPH_DATABASE__URL?"

@@ -68,8 +68,7 @@ def corpus(document: str, camera: str, size: int = 40) -> GraphDelta:
         for n in range(size)
     ]  # fmt: skip
     chain = [
-        edge("n", f"chunks/{a['_key']}", f"chunks/{b['_key']}", document, camera)
-        for a, b in itertools.pairwise(chunks)
+        edge("n", f"chunks/{a['_key']}", f"chunks/{b['_key']}", document, camera) for a, b in itertools.pairwise(chunks)
     ]
     vertex = {
         "_key": document, "camera": camera, "title": document, "uri": f"/{document}.mp4", "start_ms": 0, "end_ms": size * 1000,
