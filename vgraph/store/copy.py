@@ -66,8 +66,7 @@ def copy(source: End, target: End, *, database: str | None = None, report: Repor
     Raises UserError for URLs that cannot be copied between, NotFoundError when the source is not there, StoreError and Unavailable.
     """
     for end in (source, target):
-        if urlsplit(end.url).username is not None or urlsplit(end.url).password is not None:
-            raise UserError("the URL holds a user or a password: give them apart from it")
+        _check_url(end.url)
     if _place(source.url) == _place(target.url):
         raise UserError(f"source and target are both {source.url}")
     names = _databases(source, database)
@@ -76,6 +75,13 @@ def copy(source: End, target: End, *, database: str | None = None, report: Repor
         with _opened(source, name, create=False) as ours, _opened(target, name, create=True) as theirs:
             _Copy(ours, theirs, name, _place(source.url), tally, report).run()
     return Copied(tuple(names), tally.collections, tally.written, tally.unchanged, tuple(tally.notes))
+
+
+def _check_url(url: str) -> None:
+    if not url.startswith(("embedded:", "http://", "https://")):
+        raise UserError(f"{url!r}: use embedded:PATH, http://host:8529 or https://host:8529")
+    if not url.startswith("embedded:") and "@" in urlsplit(url).netloc:
+        raise UserError("the URL holds a user or a password: give them apart from it")
 
 
 def _place(url: str) -> str:

@@ -19,6 +19,7 @@ _OF_A_CLUSTER: Final[tuple[str, ...]] = (
     "shardKeys",
     "shardingStrategy",
 )
+_NAMED: Final = {"links", "fields"}
 BUILT_IN: Final = frozenset({"primary", "edge", "arangosearch"})
 """Index types that come with a collection or a view."""
 
@@ -66,10 +67,16 @@ def graph_body(answer: Body) -> Body:
     }
 
 
-def agrees(wanted: Any, present: Any) -> bool:
-    """Whether what is there is what is wanted, as far as both say anything of it."""
+def agrees(wanted: Any, present: Any, named: bool = False) -> bool:
+    """Whether what is there is what is wanted, as far as both say anything of it.
+
+    named: attributes are names that somebody gave, not settings that one of the engines may not know.
+    """
     if isinstance(wanted, dict) and isinstance(present, dict):
-        return all(agrees(value, present[name]) for name, value in wanted.items() if name in present)
+        if named and wanted.keys() != present.keys():
+            return False
+        shared = wanted.keys() & present.keys()
+        return all(agrees(wanted[name], present[name], name in _NAMED) for name in shared)
     if isinstance(wanted, list) and isinstance(present, list):
         return len(wanted) == len(present) and all(map(agrees, wanted, present))
     return bool(wanted == present)
