@@ -19,6 +19,7 @@ FLOAT32: Final = 0
 FLOAT64: Final = 1
 WHOLE: Final = 2  # float64 holding integers
 _LARGEST_WHOLE: Final = 2.0**53
+_NUMBERS: Final = frozenset((int, float))
 
 
 def pack(value: Any) -> tuple[int, bytes] | None:
@@ -26,13 +27,13 @@ def pack(value: Any) -> tuple[int, bytes] | None:
     if type(value) is not list or not value:
         return None
     kinds = set(map(type, value))
-    if not kinds <= {int, float}:
+    if not kinds <= _NUMBERS:
         return None
     doubles = np.array(value, dtype="<f8")
     if float in kinds:
         with np.errstate(over="ignore"):
             singles = doubles.astype("<f4")
-        if np.array_equal(singles, doubles):
+        if (singles == doubles).all():
             return FLOAT32, singles.tobytes()
         return FLOAT64, doubles.tobytes()
     if float(np.abs(doubles).max()) > _LARGEST_WHOLE:

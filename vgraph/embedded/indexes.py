@@ -181,6 +181,7 @@ class PersistentIndex(Index):
         self.deduplicate: bool = spec.get("deduplicate", True)
         self.expands: bool = any(_EXPANSION in field for field in self.fields)
         self._table = f"i{index_id}"
+        self._insert = f"INSERT INTO {self._table} VALUES (?, ?)"
         self._readers = [_reader(field) for field in self.fields]
         self._sampled: tuple[float, float] | None = None
 
@@ -259,8 +260,9 @@ class PersistentIndex(Index):
             raise ArangoError(1210, f"{self._violated()}; conflicting key: {doc.get('_key')}")
 
     def insert(self, txn: Transaction, rowid: int, doc: Document) -> None:
+        statement = self._insert
         for key in self.keys(doc):
-            txn.sql(f"INSERT INTO {self._table} VALUES (?, ?)", (key, rowid))
+            txn.sql(statement, (key, rowid))
 
     def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
         for key in self.keys(doc):
