@@ -275,6 +275,10 @@ class VGraph:
             "counts": self._store.counts(),
         }
 
+    def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Every record with its collection, streamed, in order of collection and key."""
+        return self._store.export()
+
     def export(self, path: Path) -> int:
         """Write every record as a JSON line {collection, record}; the number written. The file appears whole or not at all."""
         if not path.parent.is_dir():
@@ -282,7 +286,7 @@ class VGraph:
         part = path.with_name(f".{path.name}.part")
         count = 0
         with part.open("wb") as file:
-            for collection, record in self._store.export():
+            for collection, record in self.records():
                 file.write(orjson.dumps({"collection": collection, "record": record}, option=orjson.OPT_APPEND_NEWLINE))
                 count += 1
         part.replace(path)
@@ -330,6 +334,7 @@ def serve_database(
     host: str,
     port: int,
     password: str | None,
+    jwt_secret_file: Path | None,
     listening: Callable[[str], None],
 ) -> None:
     """Serve an embedded database to any ArangoDB driver until interrupted; without `data`, the one of the settings."""
@@ -338,7 +343,7 @@ def serve_database(
         raise UserError(f"--data: name a file; VGRAPH_DATABASE__URL={url!r} is a server already")
     file = data or Path(url.removeprefix("embedded:")).expanduser()
     secret = password or settings.database.password.get_secret_value() or None
-    serve(file, host=host, port=port, password=secret, listening=listening)
+    serve(file, host=host, port=port, password=secret, jwt_secret_file=jwt_secret_file, listening=listening)
 
 
 def copy_database(

@@ -440,6 +440,9 @@ def serve_database(
     password: Annotated[
         str | None, typer.Option(help="root's password from now on (default: VGRAPH_DATABASE__PASSWORD).")
     ] = None,
+    jwt_secret_file: Annotated[
+        Path | None, typer.Option(help="A file with the secret that tokens are signed with (default: one of its own).")
+    ] = None,
 ) -> None:
     """Serve an embedded database as an ArangoDB server, for any of its drivers. On loopback, root needs no password at first."""
     from vgraph import app as vgraph
@@ -447,7 +450,9 @@ def serve_database(
     def listening(url: str) -> None:
         sys.stderr.write(f"answering ArangoDB's HTTP API at {url} (user root); stop with Ctrl-C\n")
 
-    vgraph.serve_database(settings(), data, host=host, port=port, password=password, listening=listening)
+    vgraph.serve_database(
+        settings(), data, host=host, port=port, password=password, jwt_secret_file=jwt_secret_file, listening=listening
+    )
 
 
 @database.command("copy")

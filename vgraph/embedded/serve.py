@@ -39,15 +39,16 @@ def serve(
     host: str = "127.0.0.1",
     port: int = PORT,
     password: str | None = None,
+    jwt_secret: str | None = None,
     max_body: int = MAX_BODY,
     listening: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; what is being written then is finished and answered.
 
-    password: root's from now on. `listening` is told the URL. Raises ArangoError: 10 for an address that others can reach while
+    password: root's from now on. jwt_secret: what tokens are signed with, instead of the file's own. `listening` is told the URL. Raises ArangoError: 10 for an address that others can reach while
     a user has no password, 2 when the port cannot be had, 1100 for a file that is not ours.
     """
-    with _opened(data, host, port, password, max_body) as (server, bound, url):
+    with _opened(data, host, port, password, jwt_secret, max_body) as (server, bound, url):
         listening(url)
         with _ignored(signal.SIGINT, signal.SIGTERM):  # uvicorn raises them again once it has stopped
             server.run(sockets=[bound])
@@ -60,10 +61,11 @@ def serving(
     host: str = "127.0.0.1",
     port: int = 0,
     password: str | None = None,
+    jwt_secret: str | None = None,
     max_body: int = MAX_BODY,
 ) -> Iterator[str]:
     """Serve from a thread while the block runs; gives the URL. Port 0 is any free one."""
-    with _opened(data, host, port, password, max_body) as (server, bound, url):
+    with _opened(data, host, port, password, jwt_secret, max_body) as (server, bound, url):
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="embedded-serve")
         thread.start()
         try:
@@ -75,12 +77,13 @@ def serving(
 
 @contextmanager
 def _opened(
-    data: str | os.PathLike[str], host: str, port: int, password: str | None, max_body: int
+    data: str | os.PathLike[str], host: str, port: int, password: str | None, jwt_secret: str | None, max_body: int
 ) -> Iterator[tuple[uvicorn.Server, socket.socket, str]]:
     path = Path(data)
     path.parent.mkdir(parents=True, exist_ok=True)
     engine = Engine.open(path / FILE if path.is_dir() else path)
     try:
+        engine.secret = jwt_secret or engine.secret
         _secure(engine, host, password)
         bound = _bind(host, port)
         app = App(engine, authenticate=True)
