@@ -315,6 +315,18 @@ def test_a_token_opens_the_door_and_a_forged_one_does_not(raw: Raw) -> None:
     assert raw.ask("GET", "/_api/version", user=None, authorization=f"bearer {token[:-3]}abc")[0] == 401
 
 
+def test_a_secret_that_is_given_makes_tokens_of_others_valid(tmp_path: Path) -> None:
+    def part(value: bytes) -> bytes:
+        return base64.urlsafe_b64encode(value).rstrip(b"=")
+
+    signed = part(b'{"alg":"HS256","typ":"JWT"}') + b"." + part(b'{"iss":"arangodb","server_id":"me"}')
+    token = (signed + b"." + part(hmac.digest(b"shared", signed, "sha256"))).decode()
+    with serving(tmp_path / "db.sqlite", jwt_secret="shared") as url:
+        assert ask(url, "GET", "/_api/version", user=None, authorization=f"bearer {token}")[0] == 200
+    with serving(tmp_path / "db.sqlite") as url:
+        assert ask(url, "GET", "/_api/version", user=None, authorization=f"bearer {token}")[0] == 401
+
+
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8529", "127.0.0.1.evil.example", "[::1", "192.168.1.1", " "]
 )

@@ -45,8 +45,10 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; what is being written then is finished and answered.
 
-    password: root's from now on. jwt_secret: what tokens are signed with, instead of the file's own. `listening` is told the URL. Raises ArangoError: 10 for an address that others can reach while
-    a user has no password, 2 when the port cannot be had, 1100 for a file that is not ours.
+    password: root's from now on. jwt_secret: what tokens are signed with, instead of the file's own. `listening` is told the URL.
+
+    Raises ArangoError: 10 for an address that others can reach while a user has no password, 2 when the port cannot be had, 1100 for a file
+    that is not ours.
     """
     with _opened(data, host, port, password, jwt_secret, max_body) as (server, bound, url):
         listening(url)
