@@ -59,6 +59,8 @@ OWNED_BY: dict[str, set[str]] = {
     "rich": {"cli", "terminal"},
     "httpx": {"client"},
     "llama_index": {"integrations"},
+    "mcp": {"integrations"},
+    "networkx": {"ingest", "integrations"},
 }
 
 LAZY = ("torch", "transformers", "sentence_transformers", "faster_whisper", "rapidocr", "onnxruntime", "llama_index")
