@@ -131,6 +131,21 @@ def test_lists_tell_what_is_in_the_graph(inside: Path) -> None:
     assert "wordllama" in run("db", "info").stdout and value("db", "info")["counts"]["chunks"] == 1
 
 
+def test_a_document_fits_80_columns_and_says_when_it_is_unfinished(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = {
+        "start_ms": 1_772_524_800_000,
+        "start_source": "flag",
+        "duration_ms": 180_000,
+        "chunks": 6,
+        "title": "T" * 60,
+    }
+    row = {"_key": "0123456789abcdef01234567", "camera": "gate", "camera_label": "gate", "state": "ingesting", **facts}
+    terminal.documents([{**row, "state": "complete"}, row], {"gate": "Europe/Berlin"})
+    complete, _, unfinished, title = capsys.readouterr().out.splitlines()
+    assert complete == "0123456789abcdef01234567  gate  2026-03-03 09:00:00 CET  0:03:00.0  6 chunks"
+    assert unfinished == f"{complete}  unfinished" and title == f"    {'T' * 60}" and len(complete) <= 80
+
+
 def test_a_graph_with_nothing_in_it_says_what_to_do(here: Path) -> None:
     assert "vgraph ingest" in run("documents").stderr and "vgraph ingest" in run("cameras").stderr
     assert (value("documents"), value("cameras")) == ([], [])

@@ -457,6 +457,7 @@ def serve_database(
 
 @database.command("copy")
 def copy_database(
+    ctx: typer.Context,
     source: Annotated[str, typer.Argument(metavar="SRC", help="embedded:PATH or http(s)://host:8529")],
     target: Annotated[str, typer.Argument(metavar="DST", help="embedded:PATH or http(s)://host:8529")],
     name: Annotated[str | None, typer.Option("--database", help="Only this database (default: all).")] = None,
@@ -474,6 +475,7 @@ def copy_database(
     from vgraph import app as vgraph
     from vgraph import terminal
 
+    ctx.meta["interrupted"] = RESUMABLE
     with terminal.progress() as advance:
         copied = vgraph.copy_database(
             settings(), source, target, database=name, users=(src_user, dst_user),
@@ -483,6 +485,6 @@ def copy_database(
         print_json(copied)
         return
     for note in copied.notes:
-        terminal.err.print(f"[yellow]note[/] {note}", markup=True)
+        terminal.note(note)
     names = ", ".join(copied.databases) or "nothing to copy"
-    sys.stderr.write(f"{names}: {copied.written} documents written, {copied.unchanged} were there already\n")
+    terminal.note(f"{names}: {copied.written} documents written, {copied.unchanged} were there already")

@@ -201,21 +201,12 @@ def documents(found: Sequence[Mapping[str, Any]], zones: Mapping[str, str]) -> N
     if not found:
         note("nothing ingested yet; `vgraph ingest VIDEO` brings a video in")
         return
-    table(
-        ("document", "camera", "start", "length", "chunks", "state", "title"),
-        [
-            (
-                d["_key"],
-                d["camera_label"],
-                _started(d, zones),
-                clock(d["duration_ms"]),
-                d["chunks"],
-                d["state"],
-                d["title"],
-            )
-            for d in found
-        ],
-    )
+    width = max(len(document["camera_label"]) for document in found)
+    for document in found:
+        facts = f"{document['camera_label']:{width}}  {_started(document, zones):23}  {clock(document['duration_ms'])}"
+        state = "" if document["state"] == "complete" else "  [yellow]unfinished[/]"
+        out.print(f"[bold]{document['_key']}[/]  {escape(facts)}  {document['chunks']} chunks{state}")
+        out.print(f"    {escape(document['title'])}")
 
 
 def _started(document: Mapping[str, Any], zones: Mapping[str, str]) -> str:
