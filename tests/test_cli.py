@@ -9,7 +9,9 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -306,7 +308,14 @@ def test_a_database_file_that_is_none_is_told_and_left_alone(spoil: Spoil, here:
         (["search", "x", "--camera", "moon"], 4, "no camera 'moon'; there are: Dock"),
         (["search", "x", "--document", "none"], 4, "no document 'none'"),
         (["search", "x", "--from", "yesterday"], 2, "'yesterday' is not a time: use ISO 8601"),
-        (["ask", "\udcff"], 2, "not text"),
+        (["ask", "\udcff"], 2, "not valid UTF-8"),
+        (["aql", "RETURN '\udcff'"], 2, "not valid UTF-8"),
+        (["aql", "RETURN @x", "--bind", "x=\udcff"], 2, "not valid UTF-8"),
+        (["aql", "RETURN @x", "--bind", "x=99999999999999999999"], 2, "64-bit"),
+        (["search", "x", "--camera", "\udcff"], 4, "no camera"),
+        (["search", "x", "--document", "\udcff"], 4, "no document"),
+        (["delete", "\udcff", "--yes"], 4, "no document"),
+        (["ingest", "dock.mp4", "--camera", "\udcff"], 2, "not valid UTF-8"),
         (["ingest", "https://example.com/a.mp4"], 2, "download the video"),
         (["ingest", "."], 0, ""),
         (["ingest", "dock.mp4", "--tz", "Moon/Sea"], 2, "time zone 'Moon/Sea' is not known"),
@@ -315,7 +324,7 @@ def test_a_database_file_that_is_none_is_told_and_left_alone(spoil: Spoil, here:
         (["ingest", "dock.mp4", "dock.mp4", "--start", "2026-01-01"], 2, "--start is the start of one video"),
         (["ingest", "empty"], 2, "no video in this folder"),
         (["ingest", "none.mp4"], 3, "none.mp4"),
-        (["ingest", "\udcff.mp4"], 3, "not UTF-8"),
+        (["ingest", "\udcff.mp4"], 3, "rename the file"),
         (["aql", "FOR"], 6, "syntax error"),
         (["aql", "RETURN @x"], 6, "x"),
         (["aql", "RETURN 1", "--bind", "x"], 2, "use key=value"),
@@ -366,6 +375,45 @@ def test_a_server_that_is_not_there_is_told(here: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("VGRAPH_DATABASE__URL", "http://127.0.0.1:1")
     result = run("documents")
     assert result.exit_code == 6 and "at http://127.0.0.1:1: the database cannot be reached" in result.stderr
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """A web server that is no database."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>hello</html>")
+
+    do_POST = do_GET
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+def test_a_server_that_is_no_database_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Stranger) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        monkeypatch.setenv("VGRAPH_DATABASE__URL", f"http://127.0.0.1:{server.server_port}")
+        result = run("documents")
+        server.shutdown()
+    assert (result.exit_code, result.stderr) == (6, "error: something answers, but it is not ArangoDB\n")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_closed_streams_do_no_harm(closed: str, site: Path) -> None:
+    command = f'exec "$@" documents {closed}'
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", *COMMAND], cwd=site, env=clean_environment(), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_encoding_without_a_character_does_no_harm(site: Path) -> None:
+    environment = {**clean_environment(), "PYTHONIOENCODING": "ascii"}
+    command = [*COMMAND, "aql", "RETURN 'é'"]
+    done = subprocess.run(command, cwd=site, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, '"\\xe9"\n')
 
 
 def test_an_error_nobody_foresaw_keeps_its_traceback(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

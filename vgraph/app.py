@@ -147,6 +147,7 @@ class VGraph:
         `start` is the time of the first frame: a datetime or ISO 8601 text, naive ones in `tz`. A file that cannot be read is told to
         `failed` and passed over; without `failed` it raises MediaError.
         """
+        _check_text("the camera's name", camera)
         zone = tz or "UTC"
         start_ms = None if start is None else moment(start, zone)
         tools = self._tools()
@@ -226,8 +227,7 @@ class VGraph:
         """Evidence for a question: chunks, entities and relations, packed within the token budget."""
         if not question.strip():
             raise UserError("the question is empty")
-        if not _is_text(question):
-            raise UserError("the question is not text: some of its bytes are not UTF-8")
+        _check_text("the question", question)
         return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(k))
 
     def ask(self, question: str, filters: Filters | None = None, *, k: int | None = None) -> Answer:
@@ -262,6 +262,8 @@ class VGraph:
 
     def aql(self, query: str, binds: Mapping[str, Any] | None = None, *, limit: int = 1000) -> QueryResult:
         """Rows of a reading AQL query."""
+        _check_text("the query", query)
+        _check_text("a bind", binds)
         return self._store.aql(query, binds, limit=limit)
 
     def info(self) -> dict[str, Any]:
@@ -423,14 +425,19 @@ def _files(path: Path) -> list[Path]:
 
 def _text(path: Path) -> Path:
     """The path, if it can be kept in the graph; MediaError for a name that is not text."""
-    if not _is_text(str(path)):
-        raise MediaError(f"{str(path)!r}: the name is not UTF-8; rename the file", path=str(path))
+    try:
+        _check_text("the name", str(path))
+    except UserError as error:
+        raise MediaError(f"{str(path)!r}: {error}; rename the file", path=str(path)) from None
     return path
 
 
-def _is_text(value: str) -> bool:
-    """Whether a string is text: bytes of the command line that were not UTF-8 come as lone surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)
+def _check_text(what: str, value: Any) -> None:
+    """Raise UserError for what no JSON can say: bytes of a command line that are not UTF-8 (lone surrogates), numbers beyond 64 bits."""
+    try:
+        orjson.dumps(value)
+    except TypeError as error:
+        raise UserError(f"{what} cannot be used: {error}") from None
 
 
 def _ms(seconds: float) -> int:

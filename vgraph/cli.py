@@ -10,6 +10,7 @@ with 3.
 
 from __future__ import annotations
 
+import io
 import json as jsonlib
 import logging
 import os
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -60,7 +61,7 @@ def told(ctx: typer.Context, error: Exception, exit_code: int) -> typer.Exit:
         line = jsonlib.dumps({"error": str(error), "kind": type(error).__name__, "exit_code": exit_code})
     else:
         line = f"error: {error}"
-    sys.stderr.write(line.encode(errors="backslashreplace").decode() + "\n")
+    sys.stderr.write(line.encode(errors="backslashreplace").decode() + "\n")  # names may hold bytes that are no text
     return typer.Exit(exit_code)
 
 
@@ -114,7 +115,17 @@ Count = Annotated[int | None, typer.Option("--k", min=1, help="How many chunks t
 def main() -> None:
     """Entry point."""
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # its retries are told once, by the error they end in
+    sys.stdout, sys.stderr = _writable(sys.stdout), _writable(sys.stderr)
     app()
+
+
+def _writable(stream: TextIO | None) -> TextIO:
+    """A stream that takes any text: characters its encoding lacks are escaped, and a stream that was closed swallows all."""
+    if stream is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+    return stream
 
 
 @app.callback()

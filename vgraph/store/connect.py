@@ -12,7 +12,7 @@ from arango.client import ArangoClient
 from arango.database import StandardDatabase
 from arango.http import DefaultHTTPClient
 
-from vgraph.errors import NotFoundError, UserError
+from vgraph.errors import NotFoundError, Unavailable, UserError
 from vgraph.store.translate import translated
 
 BACKOFF = 0.1
@@ -77,6 +77,9 @@ def _dumps(value: Any) -> str:
 
 def _database(client: ArangoClient, name: str, username: str, password: str, create: bool) -> StandardDatabase:
     system = client.db("_system", username=username, password=password)
-    if create and name != "_system" and not system.has_database(name):
-        system.create_database(name)
+    try:
+        if create and name != "_system" and not system.has_database(name):
+            system.create_database(name)
+    except (TypeError, KeyError) as error:  # the driver reads answers of a certain shape
+        raise Unavailable("something answers, but it is not ArangoDB") from error
     return client.db(name, username=username, password=password)

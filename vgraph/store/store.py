@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -18,6 +19,8 @@ TEXT_EMBEDDED = ("chunks", "entities", "communities")
 NO_VECTOR_INDEX = frozenset({1554, 1555})
 CONFLICT = 1200
 LEDGER = "ledger"
+KEY = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}")
+"""What can be a key at all."""
 UNTIMED = ("_id", "_rev", "recorded_ms")
 OF_A_DOCUMENT = (
     "chunks", "frames", "utterances", "tracks", "NEXT_CHUNK", "PART_OF", "RECORDED_BY", "HAS_ENTITY", "LINKS_TO",
@@ -191,7 +194,7 @@ class Store:
     # --- reading --------------------------------------------------------------------------------------------------------
 
     def document(self, key: str) -> dict[str, Any] | None:
-        if not key or "/" in key:  # the driver would take it for something other than a key
+        if not KEY.fullmatch(key):  # the driver would take it for something other than a key
             return None
         with translated("read a document", "documents"):
             found: dict[str, Any] | None = self._db.collection("documents").get(key)
