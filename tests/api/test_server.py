@@ -255,7 +255,7 @@ def test_the_description_names_every_path_and_error(web: TestClient) -> None:
             )
 
 
-WORDS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+WORDS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 JSON = st.recursive(WORDS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
 TIMES = st.datetimes().map(str) | st.text(max_size=12)
 BODIES = st.fixed_dictionaries(

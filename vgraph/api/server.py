@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from vgraph import __version__
 from vgraph.api.gate import Gate, Limit, is_loopback
+from vgraph.api.page import add_page
 from vgraph.app import VGraph, to_json
 from vgraph.errors import MediaError, ModelError, NotFoundError, StoreError, Unavailable, UserError, VGraphError
 from vgraph.settings import Settings
@@ -80,6 +81,7 @@ def create(graph: VGraph, token: str | None = None, *, local: bool = False) -> F
     api = FastAPI(title="vgraph", version=__version__, responses=PROBLEMS, redoc_url=None)
     guarded = [Depends(authorised)]
     _explain_errors(api)
+    add_page(api)
     api.add_middleware(Limit, most=MAX_BODY)
     if local:
         api.add_middleware(Gate)

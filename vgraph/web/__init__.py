@@ -1,0 +1,1 @@
+"""The page `vgraph serve` shows at `/`: plain files, no build step, nothing loaded from elsewhere."""
