@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
@@ -350,3 +353,26 @@ def test_progress_is_told(source: str, tmp_path: Path) -> None:
 )
 def test_documents_are_compared_as_json(one: Any, other: Any, expected: bool) -> None:
     assert same(one, other) is expected
+
+
+PROCESS = """
+import sys
+from vgraph.store import copy as copying
+copying.BATCH_DOCUMENTS = 50
+copying.copy(copying.End(sys.argv[1]), copying.End(sys.argv[2]), report=lambda p: print(p.unit, p.done, flush=True))
+"""
+
+
+def test_a_copy_that_was_killed_goes_on(source: str, tmp_path: Path) -> None:
+    target = elsewhere(tmp_path)
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", PROCESS, source, target]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            if line == "documents 150\n":
+                running.kill()
+                break
+    rest = copy(End(source), End(target))
+    assert 0 < rest.unchanged < 620 and rest.written + rest.unchanged == 620
+    assert everything(source) == everything(target)
