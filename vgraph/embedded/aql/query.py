@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vgraph.embedded.errors import ArangoError, Warnings
 
-from .executor import Run
+from .executor import Profile, Run
 from .prepare import Prepared, Variant, prepare
 
 if TYPE_CHECKING:
@@ -77,8 +77,11 @@ class Result:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """`extra.stats` of a cursor answer."""
-        return self._rt.stats.as_json(self._elapsed)
+        """`extra.stats` of a cursor answer; with the option `profile` also what each node did."""
+        stats = self._rt.stats.as_json(self._elapsed)
+        if self._rt.profile is not None:
+            stats["nodes"] = self._rt.profile.as_json(node.id for node in self.variant.plan.nodes)
+        return stats
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
@@ -182,6 +185,7 @@ def runtime(txn: Any, binds: Mapping[str, Any], options: Mapping[str, Any]) -> R
         deadline=time.monotonic() + seconds if seconds else None,
         memory_limit=int(options.get("memoryLimit") or 0),
         full_count=bool(options.get("fullCount")),
+        profile=Profile() if options.get("profile") in (2, 3) else None,
     )
 
 

@@ -16,6 +16,7 @@ from vgraph.embedded.http.wire import SYSTEM, Request
 # POST and DELETE there do not change data by themselves; what a query or transaction writes is checked by collection
 _NO_CHANGE: Final = ("/_api/cursor", "/_api/explain", "/_api/query", "/_api/job", "/_api/transaction")
 _PRIVATE: Final = ("/_admin/server/aql-queries",)  # tells of what others do
+_HARMLESS: Final = ("/_admin/echo",)  # whatever the method
 _OWN_ACCOUNT: Final = ("GET", "HEAD", "PUT", "PATCH")
 
 
@@ -36,6 +37,8 @@ class Access:
         level = users.database_level(self._held, request.database)
         if level == "none":
             raise refused()
+        if request.path in _HARMLESS:
+            return
         if self._is_administration(request) and users.database_level(self._held, SYSTEM) != "rw":
             raise ArangoError(11)
         changes = request.method not in ("GET", "HEAD") and not request.path.startswith(_NO_CHANGE)

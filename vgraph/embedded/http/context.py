@@ -32,13 +32,14 @@ class GuardedEngine:
 class Context:
     """One request on its way through the engine."""
 
-    __slots__ = ("access", "app", "request", "user")
+    __slots__ = ("access", "app", "cancelled", "request", "user")
 
     def __init__(self, app: App, request: Request, user: str) -> None:
         self.app = app
         self.request = request
         self.user = user
         self.access: Access | None = None  # None: nothing is forbidden
+        self.cancelled = False
 
     @property
     def database(self) -> str:

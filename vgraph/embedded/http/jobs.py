@@ -12,7 +12,7 @@ from typing import Final
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http.context import Context
 from vgraph.embedded.http.router import Routes
-from vgraph.embedded.http.wire import Answer, empty, json_answer
+from vgraph.embedded.http.wire import Answer, empty, failure, json_answer
 
 routes = Routes()
 
@@ -99,7 +99,7 @@ class Jobs:
 
 
 def _run(job: Job) -> None:
-    job.answer = job.context.app.answer(job.context)
+    job.answer = failure(ArangoError(1500)) if job.context.cancelled else job.context.app.answer(job.context)
 
 
 @routes.on("GET", "/_api/job/{name}")

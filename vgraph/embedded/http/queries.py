@@ -71,6 +71,7 @@ class RunningQueries:
         """Be listed for a block."""
         entry = Running(str(next(self._ids)), context, text, binds, bool(options.get("stream")), time.time())
         self._running[entry.id] = entry
+        entry.killed = context.cancelled
         try:
             yield
         finally:
@@ -100,7 +101,8 @@ class RunningQueries:
         self._stop(entry)
 
     def kill_of(self, context: Context) -> None:
-        """Stop the query of a request, if it runs one."""
+        """Stop the query of a request, also one that has yet to begin."""
+        context.cancelled = True
         for entry in list(self._running.values()):
             if entry.context is context:
                 self._stop(entry)

@@ -7,6 +7,7 @@ and grow, so that a consumer that stops early has cost little.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -66,14 +67,64 @@ class Stats:
         return answer
 
 
+class Profile:
+    """What each node of a plan has done in one run, by node id (option `profile`)."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, list[float]] = {}  # calls, items, filtered, runtime: the last two with what came before
+
+    def measured(self, node: int, source: Iterator[list[T]], stats: Stats) -> Iterator[list[T]]:
+        """The same batches, timed and counted."""
+        entry = self._found.setdefault(node, [0, 0, 0, 0.0])
+        while True:
+            filtered, started = stats.filtered, time.perf_counter()
+            try:
+                batch = next(source, None)
+            finally:
+                entry[0] += 1
+                entry[2] += stats.filtered - filtered
+                entry[3] += time.perf_counter() - started
+            if batch is None:
+                return
+            entry[1] += len(batch)
+            yield batch
+
+    def as_json(self, nodes: Iterable[int]) -> list[dict[str, Any]]:
+        """`extra.stats.nodes` of a cursor answer; `nodes` in the order of the plan."""
+        answer, before = [], [0.0, 0.0, 0.0, 0.0]
+        for node in nodes:
+            calls, items, filtered, runtime = found = self._found.get(node, [1, 1, *before[2:]])
+            answer.append(
+                {
+                    "id": node,
+                    "calls": int(calls),
+                    "parallel": 0,
+                    "items": int(items),
+                    "filtered": int(max(0, filtered - before[2])),
+                    "runtime": runtime,
+                    "fetching": before[3],
+                }
+            )
+            before = found
+        return sorted(answer, key=lambda entry: entry["id"])
+
+
 class Run(Runtime):
     """The runtime of one run, with its counters. Steps charge for the rows they keep (error 32)."""
 
     REGISTER = 16
     """Bytes counted for a register, as on the server."""
 
-    def __init__(self, *args: Any, memory_limit: int = 0, full_count: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        memory_limit: int = 0,
+        full_count: bool = False,
+        profile: Profile | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
+        self.profile = profile
         self.stats: Stats = Stats()
         self.memory: int = 0
         self.memory_limit = memory_limit

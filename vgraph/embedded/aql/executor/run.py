@@ -28,7 +28,8 @@ class Step:
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
         try:
-            yield from self.operator.run(source, rt, seed)
+            found = self.operator.run(source, rt, seed)
+            yield from found if rt.profile is None else rt.profile.measured(self.node.id, found, rt.stats)
         except ArangoError as error:
             error.message += f" [node #{self.node.id}: {self.node.type}]"
             raise
@@ -48,7 +49,8 @@ class Program:
     def run(self, rt: Run) -> Iterator[list[Any]]:
         """Lists of results, computed as they are asked for."""
         try:
-            yield from self.values([None] * self.frame.width, rt)
+            found = self.values([None] * self.frame.width, rt)
+            yield from found if rt.profile is None else rt.profile.measured(self.last.id, found, rt.stats)
         except ArangoError as error:
             if self.value is not None:
                 error.message += f" [node #{self.last.id}: {self.last.type}]"
