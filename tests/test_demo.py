@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from vgraph import Settings
+from vgraph import Settings, terminal
+from vgraph.cli import print_step
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered, run_demo
 from vgraph.evals.world import Picture, World
 from vgraph.types import AnswerStatus, Progress
@@ -80,3 +82,27 @@ def test_everything_lies_in_the_demos_folder(runs: tuple[list[DemoStep], list[De
     folder = runs[0][0].folder  # type: ignore[union-attr]
     assert {path.name for path in folder.iterdir()} >= {"videos", "assets", "graph.sqlite"}
     assert [path.name for path in folder.parent.iterdir()] == ["demo-data"]
+
+
+def test_a_person_reads_what_is_simulated_the_answers_and_whether_they_are_right(
+    runs: tuple[list[DemoStep], list[DemoStep]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step in runs[0]:
+        terminal.demo_step(step)
+    terminal.demo_next(Path("demo-data"))
+    text = capsys.readouterr().out
+    assert "The world is simulated" in text and "no model saw them" in text
+    assert text.count("by the script: ") == len(asked(runs[0]))
+    assert (
+        "answered with a clip that shows it" in text and "VGRAPH_DATABASE__URL=embedded:demo-data/graph.sqlite" in text
+    )
+
+
+def test_a_program_reads_a_step_a_line_with_its_kind(
+    runs: tuple[list[DemoStep], list[DemoStep]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step in runs[0]:
+        print_step(step)
+    steps = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [step["step"] for step in steps] == [type(step).__name__.lower() for step in runs[0]]
+    assert steps[0]["folder"] == str(runs[0][0].folder)  # type: ignore[union-attr]

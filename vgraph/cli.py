@@ -10,6 +10,7 @@ with 3.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json as jsonlib
 import logging
@@ -163,6 +164,12 @@ def print_json_line(value: Any) -> None:
     sys.stdout.flush()
 
 
+def print_step(step: Any) -> None:
+    """A step of the demo, with its kind: rendered, ingested, asked, figures."""
+    kind = type(step).__name__.lower()
+    print_json_line({"step": kind, **{field.name: getattr(step, field.name) for field in dataclasses.fields(step)}})
+
+
 def filters(graph: VGraph, cameras: list[str] | None, documents: list[str] | None, *times: str | None) -> Filters:
     start, end, not_after = times
     return graph.filters(cameras=cameras, documents=documents, start=start, end=end, not_after=not_after)
@@ -188,7 +195,7 @@ def demo(
     from vgraph.evals.demo import run_demo
 
     ctx.meta["interrupted"] = RESUMABLE
-    show = print_json_line if json else terminal.demo_step
+    show = print_step if json else terminal.demo_step
     with terminal.progress() as advance:
         for step in run_demo(settings(), folder, seed=seed, minutes=minutes, report=advance):
             show(step)

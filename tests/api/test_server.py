@@ -131,6 +131,11 @@ def test_a_body_that_is_no_question_is_refused(content: bytes, web: TestClient) 
     assert answer.status_code in (400, 422) and set(answer.json()) == {"error", "kind"}
 
 
+def test_a_body_that_does_not_say_it_is_json_is_told_how(web: TestClient) -> None:
+    answer = web.post("/ask", content=json.dumps(QUESTION), headers={"Content-Type": "text/plain"})
+    assert answer.status_code == 422 and "Content-Type: application/json" in answer.json()["error"]
+
+
 def test_a_wrong_field_is_named_and_its_value_not_repeated(web: TestClient) -> None:
     text = web.post("/ask", json={"question": "x", "k": "s3cret"}).json()["error"]
     assert text.startswith("k: ") and "s3cret" not in text

@@ -151,7 +151,9 @@ def _answer(status: int) -> Callable[[Request, Exception], Response]:
 def _invalid(request: Request, error: Exception) -> Response:
     """A body or parameter of the wrong form: every wrong field by its name, without repeating its value."""
     items = error.errors() if isinstance(error, RequestValidationError) else []
-    fields = (f"{'.'.join(str(part) for part in item['loc'][1:]) or 'body'}: {item['msg']}" for item in items)
+    fields = [f"{'.'.join(str(part) for part in item['loc'][1:]) or 'body'}: {item['msg']}" for item in items]
+    if "json" not in request.headers.get("content-type", "json"):
+        fields.append("send it with Content-Type: application/json")
     return _problem(422, "; ".join(fields), UserError.__name__)
 
 
