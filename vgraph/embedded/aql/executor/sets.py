@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
@@ -57,20 +57,23 @@ class Sort:
         return self.sorted(rows, rt)[:wanted]
 
     def sorted(self, rows: Batch, rt: Run) -> Batch:
-        """By the last key first: each pass is stable."""
-        if len({ascending for _, ascending in self.keys}) == 1:
-            closures = [closure for closure, _ in self.keys]
-            return sorted(rows, key=key_function(closures, rt), reverse=not self.keys[0][1])
-        for closure, ascending in reversed(self.keys):
-            rows = sorted(rows, key=key_function([closure], rt), reverse=not ascending)
-        return rows
+        """By the last key first where directions differ: each pass is stable."""
+        columns = [comparable([closure(row, rt) for row in rows]) for closure, _ in self.keys]
+        directions = [ascending for _, ascending in self.keys]
+        if len(set(directions)) == 1 and len(columns) > 1:
+            columns, directions = [list(zip(*columns, strict=True))], directions[:1]
+        order: Iterable[int] = range(len(rows))
+        for column, ascending in zip(reversed(columns), reversed(directions), strict=True):
+            order = sorted(order, key=column.__getitem__, reverse=not ascending)
+        return [rows[place] for place in order]
 
 
-def key_function(closures: list[Closure], rt: Run) -> Callable[[Row], Any]:
-    if len(closures) == 1:
-        only = closures[0]
-        return lambda row: sort_key(only(row, rt))
-    return lambda row: [sort_key(closure(row, rt)) for closure in closures]
+def comparable(values: list[Any]) -> list[Any]:
+    """Keys whose Python order is AQL's order of the values: numbers and strings among themselves are their own."""
+    kinds = set(map(type, values))
+    if kinds == {str} or kinds <= {int, float}:
+        return values
+    return [sort_key(value) for value in values]
 
 
 @dataclass(slots=True)

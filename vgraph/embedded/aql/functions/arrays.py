@@ -86,12 +86,22 @@ def slice_items(rt: Runtime, items: Value, start: Value, count: Value = None) ->
 def position(rt: Runtime, items: Value, search: Value, return_index: Value = False) -> Value:
     if type(items) is not list:
         return array_expected(rt)
-    found = next((at for at, item in enumerate(items) if equal(item, search)), -1)
+    found = _place(items, search)
     return found if truthy(return_index) else found >= 0
 
 
+def _place(items: list[Value], value: Value) -> int:
+    """The position of the first element equal to a value, -1 when there is none."""
+    if type(value) is not str:  # a string equals nothing but itself in Python as well
+        return next((at for at, item in enumerate(items) if equal(item, value)), -1)
+    try:
+        return items.index(value)
+    except ValueError:
+        return -1
+
+
 def _holds(items: list[Value], value: Value) -> bool:
-    return any(equal(item, value) for item in items)
+    return _place(items, value) >= 0
 
 
 @TABLE.add("PUSH", args=(2, 3))
