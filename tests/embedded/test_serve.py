@@ -392,7 +392,11 @@ def test_a_slow_query_blocks_nobody_and_can_be_killed(raw: Raw, url: str) -> Non
     slow: list[int] = []
 
     def run() -> None:
-        slow.append(ask(url, "POST", "/_api/cursor", b'{"query": "RETURN SUM(FOR i IN 1..1000000000 RETURN i)"}')[0])
+        slow.append(
+            ask(
+                url, "POST", "/_api/cursor", b'{"query": "FOR i IN 1..100000 FOR j IN 1..100000 FILTER j < 0 RETURN 1"}'
+            )[0]
+        )
         ended.set()
 
     thread = threading.Thread(target=run)
