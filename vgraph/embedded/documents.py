@@ -10,12 +10,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import orjson
 
-from vgraph.embedded import externals, keys
+from vgraph.embedded import bulk, externals, keys
 from vgraph.embedded.batches import marks, pad
+from vgraph.embedded.bulk import without_nulls
 from vgraph.embedded.errors import ArangoError
 
 if TYPE_CHECKING:
@@ -102,12 +104,12 @@ class Collection:
         "_externals",
         "_prefix",
         "_rules",
-        "_secondary",
         "_sql",
         "_whole_indexes",
         "id",
         "info",
         "name",
+        "secondary",
         "txn",
         "type",
     )
@@ -121,9 +123,9 @@ class Collection:
         self._prefix = info.name + "/"
         self._sql = _statements(info.id)
         self._edges = info.type == _EDGE
-        self._secondary: tuple[Index, ...] = info.indexes[1:]
+        self.secondary: tuple[Index, ...] = info.indexes[1:]
         self._externals = info.externals
-        self._whole_indexes = bool(info.externals) and any(_reads(index, info.externals) for index in self._secondary)
+        self._whole_indexes = bool(info.externals) and any(_reads(index, info.externals) for index in self.secondary)
         self._rules = bool(info.properties.get("schema") or info.properties.get("computedValues"))
 
     @property
@@ -300,17 +302,24 @@ class Collection:
             if row is not None:
                 options = WriteOptions(rev, ignore_revs, keep_null, merge_objects, version_attribute, whole)
                 return self._overwrite(row, doc, overwrite_mode, options)
-        return self._insert(doc if keep_null else _without_nulls(doc))
+        return self._insert(doc if keep_null else without_nulls(doc))
 
     def insert_many(self, docs: Iterable[Any], **options: Any) -> list[Written | ArangoError]:
         """Insert many; a document that is refused gives its error in its place and does not hinder the others."""
-        insert = self.insert
-        results: list[Written | ArangoError] = []
-        for doc in docs:
+
+        def insert(doc: Any) -> Written | ArangoError:
             try:
-                results.append(insert(doc, **options))
+                return self.insert(doc, **options)
             except ArangoError as error:
-                results.append(error)
+                return error
+
+        results: list[Written | ArangoError] = []
+        source = iter(docs)
+        while block := list(islice(source, bulk.LARGEST)):
+            if self._rules or len(block) == 1:
+                results += map(insert, block)
+            else:
+                results += bulk.insert(self, block, insert, keep_null=options.get("keep_null", True))
         return results
 
     def _overwrite(self, row: tuple[int, bytes], doc: Document, mode: str, options: WriteOptions) -> Written:
@@ -324,10 +333,10 @@ class Collection:
     def _insert(self, doc: Document) -> Written:
         txn = self.txn
         key = keys.accept(txn, self.info, doc["_key"]) if "_key" in doc else keys.generate(txn, self.info)
-        stored = self._with_system_attributes(key, doc)
+        stored = self.with_system_attributes(key, doc)
         if self._rules:
             stored = self._apply_rules(stored, None, "insert")
-        secondary = self._secondary
+        secondary = self.secondary
         if secondary:
             self._check(stored, secondary, None, key)
         body, packed = self._encode(stored)
@@ -339,7 +348,7 @@ class Collection:
             index.insert(txn, rowid, stored)
         if packed:
             self._store_externals(rowid, packed)
-        self._counted(1)
+        self.counted(1)
         return Written(stored["_id"], key, stored["_rev"], rowid, new=stored)
 
     def update(self, key: str, patch: Document, **options: Any) -> Written:
@@ -358,24 +367,24 @@ class Collection:
         if self._externals and (whole or self._whole_indexes):
             self._join([rowid], [old], None)
         txn = self.txn
-        for index in self._secondary:
+        for index in self.secondary:
             index.remove(txn, rowid, old)
         txn.sql(self._sql.delete, (rowid,))
         for item in self._externals:
             externals.forget(txn, item.table, rowid)
-        self._counted(-1)
+        self.counted(-1)
         return Written(old["_id"], key, old["_rev"], rowid, old=old)
 
     def truncate(self) -> None:
         """Remove every document."""
         count = self.count()
-        for index in self._secondary:
+        for index in self.secondary:
             index.truncate(self.txn)
         self.txn.sql(f"DELETE FROM d{self.id}")
         for item in self._externals:
             self.txn.sql(f"DELETE FROM {item.table}")
         self.txn.next_revision()
-        self._counted(-count)
+        self.counted(-count)
 
     def _row(self, key: str) -> tuple[int, bytes]:
         row: tuple[int, bytes] | None = self.txn.sql(self._sql.get, (key,)).fetchone()
@@ -396,7 +405,7 @@ class Collection:
         if self._externals and (options.whole or self._whole_indexes):
             self._join([rowid], [old], None)
         if replace:
-            new = self._with_system_attributes(old["_key"], doc if options.keep_null else _without_nulls(doc))
+            new = self.with_system_attributes(old["_key"], doc if options.keep_null else without_nulls(doc))
         else:
             new = self._merged(old, doc, options)
         if self._rules:
@@ -408,7 +417,7 @@ class Collection:
         """Replace the row and bring the indexes up to date that an attribute has changed for."""
         txn = self.txn
         moved = {item.attribute for item in self._externals if replace or item.attribute in doc}
-        concerned = [index for index in self._secondary if _concerns(index, old, new, moved)]
+        concerned = [index for index in self.secondary if _concerns(index, old, new, moved)]
         if concerned:
             self._check(new, concerned, rowid, new["_key"])
         body, packed = self._encode(new, keep=frozenset(item.attribute for item in self._externals) - moved)
@@ -420,9 +429,9 @@ class Collection:
             self._store_externals(rowid, packed)
         for index in concerned:
             index.update(txn, rowid, old, new)
-        self._counted(0)
+        self.counted(0)
 
-    def _with_system_attributes(self, key: str, doc: Document) -> Document:
+    def with_system_attributes(self, key: str, doc: Document) -> Document:
         """A new document with its system attributes first and those given by the caller overruled."""
         identity = self._prefix + key
         rev = self.txn.next_revision()
@@ -491,7 +500,8 @@ class Collection:
             if item.attribute in packed:
                 externals.store(self.txn, item.table, rowid, packed[item.attribute])
 
-    def _counted(self, delta: int) -> None:
+    def counted(self, delta: int) -> None:
+        """Note that documents were added, removed (delta < 0) or changed (0)."""
         self.txn.counted(self.id, delta)
         if self.name == "_graphs":
             self.txn.bump_schema()
@@ -506,17 +516,8 @@ def merge(old: Document, patch: Document, *, keep_null: bool, merge_objects: boo
         elif merge_objects and type(value) is dict and type(new.get(name)) is dict:
             new[name] = merge(new[name], value, keep_null=keep_null, merge_objects=True)
         else:
-            new[name] = value if keep_null or type(value) is not dict else _without_nulls(value)
+            new[name] = value if keep_null or type(value) is not dict else without_nulls(value)
     return new
-
-
-def _without_nulls(doc: Document) -> Document:
-    """Without null attributes, also of objects inside; lists are left alone."""
-    return {
-        name: _without_nulls(value) if type(value) is dict else value
-        for name, value in doc.items()
-        if value is not None
-    }
 
 
 def _check_rev(old: Document, rev: Any) -> None:

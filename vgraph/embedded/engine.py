@@ -446,7 +446,10 @@ class Transaction:
 
     def sql_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement once per row."""
-        self.connection.executemany(statement, rows)
+        try:
+            self.connection.executemany(statement, rows)
+        except sqlite3.OperationalError as error:
+            raise _storage_error(self.engine.path, error) from error
 
     # -- catalog --------------------------------------------------------------------------------------------------
 

@@ -5,10 +5,12 @@ The JSON body holds null in their place and keeps the attribute's position; they
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from vgraph.embedded.batches import marks, pad
 
@@ -21,8 +23,11 @@ WHOLE: Final = 2  # float64 holding integers
 _LARGEST_WHOLE: Final = 2.0**53
 _NUMBERS: Final = frozenset((int, float))
 
+Packed: TypeAlias = tuple[int, bytes]
+Matrix: TypeAlias = npt.NDArray[np.float64]
 
-def pack(value: Any) -> tuple[int, bytes] | None:
+
+def pack(value: Any) -> Packed | None:
     """(kind, bytes) of a list of numbers, or None when the value has to stay in the JSON."""
     if type(value) is not list or not value:
         return None
@@ -41,6 +46,36 @@ def pack(value: Any) -> tuple[int, bytes] | None:
     return WHOLE, doubles.tobytes()
 
 
+def doubles(lists: Sequence[Any]) -> Matrix | None:
+    """Lists of as many floats each as one matrix; None when they are anything else.
+
+    Marshal writes a list as "[", its length, and "g" with eight bytes for every float: one pass in C that tells floats
+    from integers and booleans as well, several times faster than numpy over lists.
+    """
+    width = len(lists[0]) if lists and type(lists[0]) is list else 0
+    if not width or not all(type(item) is list and len(item) == width for item in lists):
+        return None
+    raw = np.frombuffer(marshal.dumps(list(lists), 2), np.uint8)
+    if len(raw) != 5 + len(lists) * (5 + 9 * width):
+        return None
+    cells = raw[5:].reshape(len(lists), -1)[:, 5:].reshape(len(lists), width, 9)
+    if not (cells[:, :, 0] == ord("g")).all():
+        return None
+    matrix: Matrix = np.ascontiguousarray(cells[:, :, 1:]).view("<f8")[:, :, 0]
+    return matrix
+
+
+def pack_matrix(matrix: Matrix) -> list[Packed | None]:
+    """`pack` of every row."""
+    with np.errstate(over="ignore"):
+        singles = matrix.astype("<f4")
+    exact = (singles == matrix).all(axis=1).tolist()
+    return [
+        (FLOAT32, single.tobytes()) if whole else (FLOAT64, double.tobytes())
+        for whole, single, double in zip(exact, singles, matrix, strict=True)
+    ]
+
+
 def unpack(kind: int, raw: bytes) -> list[Any]:
     """The list as it was given."""
     values = np.frombuffer(raw, dtype="<f4" if kind == FLOAT32 else "<f8")
@@ -52,7 +87,7 @@ def create_table(txn: Transaction, table: str) -> None:
     txn.sql(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, vec BLOB NOT NULL)")
 
 
-def store(txn: Transaction, table: str, rowid: int, packed: tuple[int, bytes]) -> None:
+def store(txn: Transaction, table: str, rowid: int, packed: Packed) -> None:
     txn.sql(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", (rowid, *packed))
 
 

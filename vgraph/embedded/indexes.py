@@ -20,6 +20,7 @@ from vgraph.embedded.batches import marks, pad
 from vgraph.embedded.errors import ArangoError
 
 if TYPE_CHECKING:
+    from vgraph.embedded.bulk import Block
     from vgraph.embedded.documents import Collection
     from vgraph.embedded.engine import Transaction
 
@@ -94,6 +95,26 @@ class Index:
     def insert(self, txn: Transaction, rowid: int, doc: Document) -> None:
         """Add a document."""
 
+    def refused(self, txn: Transaction, block: Block) -> set[int]:
+        """Positions of new documents that `check` would refuse, or might if those before them are written."""
+        if type(self).check is Index.check:
+            return set()
+        if self.unique:
+            return set(range(len(block.documents)))
+        return {position for position, doc in enumerate(block.documents) if not self._takes(txn, doc)}
+
+    def _takes(self, txn: Transaction, doc: Document) -> bool:
+        try:
+            self.check(txn, doc, None)
+        except ArangoError:
+            return False
+        return True
+
+    def insert_many(self, txn: Transaction, block: Block) -> None:
+        """Add a block of documents."""
+        for rowid, doc in zip(block.rowids, block.documents, strict=True):
+            self.insert(txn, rowid, doc)
+
     def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
         """Take a document out."""
 
@@ -159,6 +180,12 @@ class EdgeIndex(Index):
         start, end = doc["_from"], doc["_to"]
         txn.sql(f"INSERT INTO eout{self.collection_id} VALUES (?, ?, ?)", (start, rowid, end))
         txn.sql(f"INSERT INTO ein{self.collection_id} VALUES (?, ?, ?)", (end, rowid, start))
+
+    def insert_many(self, txn: Transaction, block: Block) -> None:
+        starts, ends = block.column("_from"), block.column("_to")
+        out, back = zip(starts, block.rowids, ends, strict=True), zip(ends, block.rowids, starts, strict=True)
+        txn.sql_many(f"INSERT INTO eout{self.collection_id} VALUES (?, ?, ?)", sorted(out))
+        txn.sql_many(f"INSERT INTO ein{self.collection_id} VALUES (?, ?, ?)", sorted(back))
 
     def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
         txn.sql(f"DELETE FROM eout{self.collection_id} WHERE v = ? AND id = ?", (doc["_from"], rowid))
@@ -263,6 +290,39 @@ class PersistentIndex(Index):
         statement = self._insert
         for key in self.keys(doc):
             txn.sql(statement, (key, rowid))
+
+    def refused(self, txn: Transaction, block: Block) -> set[int]:
+        if not self.unique:
+            return set()
+        every = self._keys_of(block)
+        wanted = [key for keys in every for key in keys]
+        seen = set(self._taken(txn, wanted))
+        refused: set[int] = set()
+        for position, keys in enumerate(every):
+            if len(set(keys)) < len(keys) or not seen.isdisjoint(keys):
+                refused.add(position)
+            seen.update(keys)
+        return refused
+
+    def _taken(self, txn: Transaction, keys: Sequence[bytes]) -> Iterator[bytes]:
+        for chunk in pad(keys):
+            for [key] in txn.sql(f"SELECT k FROM {self._table} WHERE k IN ({marks(len(chunk))})", chunk):
+                yield key
+
+    def insert_many(self, txn: Transaction, block: Block) -> None:
+        every = zip(self._keys_of(block), block.rowids, strict=True)
+        txn.sql_many(self._insert, sorted((key, rowid) for keys, rowid in every for key in keys))
+
+    def _keys_of(self, block: Block) -> list[list[bytes]]:
+        """`keys` of every document, worked out once for a block."""
+        found: list[list[bytes]] = block.once(self, lambda: self._compute_keys(block.documents))
+        return found
+
+    def _compute_keys(self, documents: Sequence[Document]) -> list[list[bytes]]:
+        columns = [[read(doc) for doc in documents] for read in self._readers]
+        if self.expands or (self.sparse and any(None in column for column in columns)):
+            return [self.keys(doc) for doc in documents]
+        return [[key] for key in keycodec.encode_columns(columns)]
 
     def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
         for key in self.keys(doc):

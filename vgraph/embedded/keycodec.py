@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Any, Final
 
+import numpy as np
+
 HIGH: Final = b"\xff"
 _END: Final = b"\x00"
 _NULL: Final = b"\x10"
@@ -35,6 +37,30 @@ _INVERT: Final = bytes(255 - byte for byte in range(256))
 def encode(values: Sequence[Any]) -> bytes:
     """The key of a list of values, one after the other."""
     return b"".join([encode_value(value) for value in values])
+
+
+def encode_columns(columns: Sequence[Sequence[Any]]) -> list[bytes]:
+    """The keys of many lists of values, given field by field."""
+    encoded = [_column(column) for column in columns]
+    return encoded[0] if len(encoded) == 1 else list(map(b"".join, zip(*encoded, strict=True)))
+
+
+def _column(values: Sequence[Any]) -> list[bytes]:
+    """The keys of many values; those that occur again and again, as names do, are encoded once."""
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        known = {value: _STRING + _text(value) for value in set(values)}
+        return [known[value] for value in values]
+    if kinds == {int} and max(values) < _EXACT and min(values) > -_EXACT:
+        return _whole_numbers(values)
+    return [encode_value(value) for value in values]
+
+
+def _whole_numbers(values: Sequence[int]) -> list[bytes]:
+    """The keys of integers that doubles hold exactly."""
+    bits = np.array(values, np.float64).view(np.uint64)
+    ordered = np.where(bits >> 63, ~bits, bits | _SIGN).astype(">u8").tobytes()
+    return [_NUMBER + ordered[at : at + 8] for at in range(0, len(ordered), 8)]
 
 
 def encode_value(value: Any) -> bytes:

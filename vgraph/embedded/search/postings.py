@@ -9,7 +9,6 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import orjson
 
 from . import segments as sealed
 from .arrays import Bools, Floats, Growing, Ints, RowMap, unpack
@@ -84,8 +83,9 @@ class Postings:
         if high > self.sealed:
             self._attach(txn, top)
         query = f"SELECT seq, row, terms FROM {self.table}_log WHERE seq > ? AND seq <= ? ORDER BY seq"
-        for seq, row, payload in txn.sql(query, (self.applied, top)):
-            self._apply(row, payload)
+        for seq, logged_row, blob in txn.sql(query, (self.applied, top)):
+            for row, payload in sealed.logged(logged_row, blob):
+                self._apply(row, payload)
             self.applied = seq
 
     def _attach(self, txn: Transaction, top: int) -> None:
@@ -167,7 +167,7 @@ class Postings:
                 field.forget(ordinal)
         self.by_row.set(row, -1)
 
-    def _apply(self, row: int, payload: bytes | None) -> None:
+    def _apply(self, row: int, payload: sealed.Payload | None) -> None:
         self._kill(row)
         if payload is None:
             return
@@ -175,7 +175,7 @@ class Postings:
         self.rows.append(row)
         self.live.append(True)
         self.by_row.set(row, ordinal)
-        for name, value in orjson.loads(payload).items():
+        for name, value in payload.items():
             self._field(name).add(ordinal, value)
 
     def mask(self, ords: Ints) -> Bools:

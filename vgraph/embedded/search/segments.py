@@ -114,19 +114,28 @@ def text_parts(value: TextPayload) -> tuple[list[str], list[int] | None, list[in
     return value["t"], value.get("p"), value.get("o")
 
 
-def build(entries: Iterable[tuple[int, int, bytes | None]], keep_positions: Callable[[str], bool]) -> Segment:
-    """A segment of log entries (sequence number, row id, payload or None for a removal) in order."""
-    last: dict[int, bytes | None] = {}
-    low = high = 0
-    for seq, row, payload in entries:
+def logged(row: int, blob: bytes | None) -> list[tuple[int, Payload | None]]:
+    """(row id, payload or None for a removal) of one row of the log, which may hold a block of documents."""
+    if row >= 0:
+        return [(row, None if blob is None else orjson.loads(blob))]
+    assert blob is not None
+    found: list[tuple[int, Payload | None]] = orjson.loads(blob)
+    return found
+
+
+def build(
+    low: int, high: int, entries: Iterable[tuple[int, Payload | None]], keep_positions: Callable[[str], bool]
+) -> Segment:
+    """A segment of log entries in order, for a range of sequence numbers."""
+    last: dict[int, Payload | None] = {}
+    for row, payload in entries:
         last.pop(row, None)
         last[row] = payload
-        low, high = low or seq, seq
-    rows = [row for row, payload in last.items() if payload is not None]
     removed = [row for row, payload in last.items() if payload is None]
+    living = {row: payload for row, payload in last.items() if payload is not None}
     fields: dict[str, tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
-    for ordinal, payload in enumerate(payload for payload in last.values() if payload is not None):
-        for name, value in orjson.loads(payload).items():
+    for ordinal, payload in enumerate(living.values()):
+        for name, value in payload.items():
             ords, values = fields[name]
             ords.append(ordinal)
             values.append(value)
@@ -134,7 +143,7 @@ def build(entries: Iterable[tuple[int, int, bytes | None]], keep_positions: Call
         name: _text_block(ords, values, keep_positions(name)) if TEXT in name else _value_block(ords, values)
         for name, (ords, values) in fields.items()
     }
-    return Segment(low, high, np.array(rows, np.int64), np.array(removed, np.int64), blocks)
+    return Segment(low, high, np.array(list(living), np.int64), np.array(removed, np.int64), blocks)
 
 
 def _value_block(ords: list[int], values: list[list[float]]) -> ValueBlock:

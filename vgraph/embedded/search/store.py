@@ -1,8 +1,9 @@
 """A search index in the file: a log, and segments sealed from it.
 
 Every write appends a row to ``sx<id>_log`` inside the document's own transaction (the payload holds the analysed
-terms, NULL a removal). When the log is long enough the writer seals it into a segment, and merges segments of one size,
-in the same transaction. Searches see committed data only, as on a server.
+terms, NULL a removal; a block of n documents written together is one row: its number is -n, its payload a list of
+[row, payload]). When the log is long enough the writer seals it into a segment, and merges segments of one size, in the
+same transaction. Searches see committed data only, as on a server.
 """
 
 from __future__ import annotations
@@ -100,19 +101,26 @@ class PostingsStore:
     def _begin(self, txn: Transaction) -> _Writing:
         writing = self._writing.get(txn)
         if writing is None:
-            logged, rows = txn.sql(f"SELECT max(seq), count(*) FROM {self.table}_log").fetchone()
+            logged, rows = txn.sql(f"SELECT max(seq), total(max(1, -row)) FROM {self.table}_log").fetchone()
             high = txn.sql(f"SELECT max(high) FROM {self.table}_seg").fetchone()[0]
             base = max(logged or 0, high or 0)
-            writing = self._writing[txn] = _Writing(base, base + 1, rows)
+            writing = self._writing[txn] = _Writing(base, base + 1, int(rows))
         return writing
 
     def put(self, txn: Transaction, row: int, payload: Payload | None) -> None:
         """Log what a document brings now; None when it is gone (or brings nothing any more)."""
+        self._log(txn, row, None if payload is None else orjson.dumps(payload), 1)
+
+    def put_many(self, txn: Transaction, documents: list[tuple[int, Payload]]) -> None:
+        """Log what new documents bring, as one block."""
+        if documents:
+            self._log(txn, -len(documents), orjson.dumps(documents), len(documents))
+
+    def _log(self, txn: Transaction, row: int, blob: bytes | None, count: int) -> None:
         writing = self._begin(txn)
-        blob = None if payload is None else orjson.dumps(payload)
         txn.sql(f"INSERT INTO {self.table}_log VALUES (?, ?, ?)", (writing.next, row, blob))
         writing.next += 1
-        writing.unsealed += 1
+        writing.unsealed += count
         if writing.unsealed >= SEAL:
             self._seal(txn, writing)
 
@@ -121,17 +129,16 @@ class PostingsStore:
         writing = self._begin(txn)
         found = iter(documents)
         while batch := list(islice(found, BUILD)):
-            entries = [
-                (seq, row, orjson.dumps(payload)) for seq, (row, payload) in enumerate(batch, start=writing.next)
-            ]
-            writing.next += len(batch)
-            self._store(txn, sealed.build(entries, self.keep_positions))
+            low, writing.next = writing.next, writing.next + len(batch)
+            self._store(txn, sealed.build(low, writing.next - 1, batch, self.keep_positions))
         writing.sealed = True
 
     def _seal(self, txn: Transaction, writing: _Writing) -> None:
         writing.sealed = True
-        entries = txn.sql(f"SELECT seq, row, terms FROM {self.table}_log ORDER BY seq").fetchall()
-        self._store(txn, sealed.build(entries, self.keep_positions))
+        [low, high] = txn.sql(f"SELECT min(seq), max(seq) FROM {self.table}_log").fetchone()
+        entries = txn.sql(f"SELECT row, terms FROM {self.table}_log ORDER BY seq")
+        documents = (document for row, blob in entries for document in sealed.logged(row, blob))
+        self._store(txn, sealed.build(low, high, documents, self.keep_positions))
         txn.sql(f"DELETE FROM {self.table}_log")
         writing.unsealed = 0
         self._merge(txn)

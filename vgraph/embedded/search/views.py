@@ -31,6 +31,7 @@ from .segments import TEXT, Payload
 from .store import PostingsStore
 
 if TYPE_CHECKING:
+    from vgraph.embedded.bulk import Block
     from vgraph.embedded.documents import Collection
     from vgraph.embedded.engine import Transaction
 
@@ -129,6 +130,10 @@ class SearchIndex(Index):
         payload = self._payload(txn, doc)
         if payload:
             self.store.put(txn, rowid, payload)
+
+    def insert_many(self, txn: Transaction, block: Block) -> None:
+        found = ((row, self._payload(txn, doc)) for row, doc in zip(block.rowids, block.documents, strict=True))
+        self.store.put_many(txn, [(row, payload) for row, payload in found if payload])
 
     def remove(self, txn: Transaction, rowid: int, doc: JSON) -> None:
         self.analyzers(txn)
