@@ -129,3 +129,24 @@ def test_the_model_sees_question_and_evidence_as_data() -> None:
 def test_a_failing_model_is_an_error_and_not_an_extractive_answer() -> None:
     with pytest.raises(ModelError):
         answer(evidence("Who?"), ScriptedChat([ModelError("gone", stage="chat", model="m")]))
+
+
+def test_a_relation_is_not_told_by_sentences_about_others() -> None:
+    text = "Nora Haddad comes to the yard. Aisha Khan hands crate 25 to Paul Schmidt."
+    told = EvidenceRelation(
+        "LINKS_TO/1",
+        "entities/x",
+        "Nora Haddad",
+        "entities/y",
+        "yard",
+        "comes to",
+        1_030_000,
+        1_031_000,
+        "dock",
+        "c1",
+        text,
+        0.9,
+        1,
+    )
+    given = answer(evidence("When did Nora Haddad hand crate 25 to Paul Schmidt?", relations=(told,)))
+    assert given.status is AnswerStatus.not_found

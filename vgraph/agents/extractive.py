@@ -3,6 +3,7 @@
 A statement is a sentence of a chunk's line, or a relation with its supporting text. Its coverage is the share of the question's
 content words it holds, weighted by how rare they are in the evidence, so that a word nothing has (the thing asked about was never
 seen) weighs most. Below COVERED nothing is claimed; nor is it when the statement lacks a number or an entity that the question names.
+One that names all of them may cover less (NAMED): "gives the crate to Ana" tells who handed it to her.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from vgraph.agents.cite import cite
 from vgraph.retrieve.intent import without_times
 from vgraph.retrieve.pack import wall
 from vgraph.retrieve.words import content_words
-from vgraph.types import Claim, Evidence, EvidenceChunk, Line
+from vgraph.types import Claim, Evidence, EvidenceChunk, EvidenceRelation, Line
 
 COVERED = 0.6
+NAMED = 0.45
 NEAR_BEST = 0.9
 MOST_CLAIMS = 3
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+")
@@ -61,8 +63,9 @@ def _ranked(evidence: Evidence, similarity: Similarity | None) -> list[tuple[Sta
         return []
     weights = _weights(question, statements)
     required = _required(evidence)
+    least = NAMED if len(required) > 1 else COVERED
     coverage = [sum(w for word, w in weights.items() if word in s.words) for s in statements]
-    kept = [(s, c) for s, c in zip(statements, coverage, strict=True) if c >= COVERED and required <= s.words]
+    kept = [(s, c) for s, c in zip(statements, coverage, strict=True) if c >= least and required <= s.words]
     likeness = (
         similarity(evidence.question, [s.line.text for s, _ in kept]) if similarity and kept else [0.0] * len(kept)
     )
@@ -87,7 +90,13 @@ def _relations(evidence: Evidence) -> Iterator[Statement]:
             zero = chunk.start_ms - chunk.offset_ms
             text = f"{relation.source_name} {relation.relation} {relation.target_name}"
             line = Line(relation.start_ms - zero, relation.end_ms - zero, "caption", text, "relation")
-            yield Statement(chunk, line, content_words(f"{text} {relation.supporting_text}"), place)
+            yield Statement(chunk, line, content_words(f"{text} {_telling(relation)}"), place)
+
+
+def _telling(relation: EvidenceRelation) -> str:
+    """The sentences of the supporting text that name both ends; the others tell of something else."""
+    ends = content_words(relation.source_name) | content_words(relation.target_name)
+    return " ".join(s for s in _SENTENCE_END.split(relation.supporting_text) if ends <= content_words(s))
 
 
 def _weights(question: frozenset[str], statements: Sequence[Statement]) -> dict[str, float]:
