@@ -132,11 +132,11 @@ def test_a_failing_model_is_an_error_and_not_an_extractive_answer() -> None:
 
 
 def test_a_relation_is_not_told_by_sentences_about_others() -> None:
-    text = "Nora Haddad comes to the yard. Aisha Khan hands crate 25 to Paul Schmidt."
+    text = "Hiro Tanaka comes to the yard. Aisha Khan hands crate 25 to Paul Schmidt."
     told = EvidenceRelation(
         "LINKS_TO/1",
         "entities/x",
-        "Nora Haddad",
+        "Hiro Tanaka",
         "entities/y",
         "yard",
         "comes to",
@@ -148,5 +148,5 @@ def test_a_relation_is_not_told_by_sentences_about_others() -> None:
         0.9,
         1,
     )
-    given = answer(evidence("When did Nora Haddad hand crate 25 to Paul Schmidt?", relations=(told,)))
+    given = answer(evidence("When did Hiro Tanaka hand crate 25 to Paul Schmidt?", relations=(told,)))
     assert given.status is AnswerStatus.not_found
