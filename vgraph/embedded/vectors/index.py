@@ -1,8 +1,9 @@
 """The vector index of a collection: its log and segments in the file, its hooks, its search.
 
-A write appends the row id and the float32 vector to ``vx<id>_log`` in the document's transaction. When the log is long
-enough the writer seals it: sign bits go to a segment and the log's vectors away, as the document holds them too. A
-transaction sees its own writes and otherwise the state its snapshot has.
+A write appends the row id and the float32 vector to ``vx<id>_log`` in the document's transaction; a block of n documents
+written together is one row of number -n with their row ids and sign bits. When the log is long enough the writer seals
+it: sign bits go to a segment and the log's vectors away, as the document holds them too. A transaction sees its own
+writes and otherwise the state its snapshot has.
 """
 
 from __future__ import annotations
@@ -20,18 +21,21 @@ from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.indexes import Index
 
 from ..search.arrays import NO_INTS, Array, Floats, Ints, distinct, pack, unpack
+from .codes import Codes, block_rows, sealed, vectors_of
 from .definition import as_vector, document_vector, normalise
 from .memory import VectorMemory, segment_blobs
 from .nearest import Accept, Changes, Nearest
 from .signs import Coder
 
 if TYPE_CHECKING:
+    from vgraph.embedded.bulk import Block
     from vgraph.embedded.documents import Collection
     from vgraph.embedded.engine import Transaction
 
 SEAL: Final = 4096  # log rows before the writer seals them
 FANOUT: Final = 8  # segments of one size before they become one
 BUILD: Final = 8192
+LEAST: Final = 16  # documents of a block in the log; fewer stand one by one
 _LOOKUP: Final = 500  # rows read with one statement
 
 
@@ -152,47 +156,67 @@ class VectorIndex(Index):
     def _begin(self, txn: Transaction) -> _Writing:
         writing = self._writing.get(txn)
         if writing is None:
-            logged, rows = txn.sql(f"SELECT max(seq), count(*) FROM {self.table}_log").fetchone()
+            logged, rows = txn.sql(f"SELECT max(seq), total(max(1, -row)) FROM {self.table}_log").fetchone()
             high = txn.sql(f"SELECT max(high) FROM {self.table}_seg").fetchone()[0]
             base = max(logged or 0, high or 0)
-            writing = self._writing[txn] = _Writing(base, base + 1, rows)
+            writing = self._writing[txn] = _Writing(base, base + 1, int(rows))
         return writing
 
     def _put(self, txn: Transaction, row: int, vector: Floats | None) -> None:
+        self._log(txn, row, None if vector is None else vector.astype("<f4", copy=False).tobytes(), 1)
+
+    def _log(self, txn: Transaction, row: int, blob: bytes | None, count: int) -> None:
         writing = self._begin(txn)
-        blob = None if vector is None else vector.astype("<f4", copy=False).tobytes()
         txn.sql(f"INSERT INTO {self.table}_log VALUES (?, ?, ?)", (writing.next, row, blob))
         writing.next += 1
-        writing.unsealed += 1
+        writing.unsealed += count
         if writing.unsealed >= SEAL:
             self._seal(txn, writing)
+
+    def refused(self, txn: Transaction, block: Block) -> set[int]:
+        return set() if self._matrix(block) is not None else super().refused(txn, block)
+
+    def _matrix(self, block: Block) -> Floats | None:
+        """The vectors of a block whose documents all have one, None for any other block."""
+        matrix = block.matrix(self.path[0]) if len(self.path) == 1 else None
+        if matrix is None or matrix.shape[1] != self.dimension:
+            return None
+        with np.errstate(over="ignore"):
+            return matrix.astype(np.float32)
+
+    def insert_many(self, txn: Transaction, block: Block) -> None:
+        matrix = self._matrix(block)
+        coder = self._known_coder(txn) if matrix is not None and len(matrix) >= LEAST else None
+        if matrix is None or coder is None:
+            super().insert_many(txn, block)
+            return
+        codes = Codes(np.array(block.rowids, np.int64), *coder.encode(matrix))
+        self._log(txn, -len(matrix), codes.to_bytes(), len(matrix))
 
     # ----------------------------------------------------------------------------------------------- sealing
 
     def _seal(self, txn: Transaction, writing: _Writing) -> None:
         writing.sealed = True
-        last: dict[int, bytes | None] = {}
-        low = high = 0
-        for seq, row, blob in txn.sql(f"SELECT seq, row, vec FROM {self.table}_log ORDER BY seq"):
-            last.pop(row, None)
-            last[row] = blob
-            low, high = low or seq, seq
-        kept = {row: blob for row, blob in last.items() if blob is not None}
-        removed = np.array([row for row, blob in last.items() if blob is None], np.int64)
-        bits, radii = None, np.empty(0, np.float32)
-        if kept:
-            matrix = np.frombuffer(b"".join(kept.values()), "<f4").reshape(len(kept), self.dimension)
-            bits, radii = self._coder(txn, matrix).encode(matrix)
-        self._store(txn, low, high, np.array(list(kept), np.int64), removed, bits, radii)
+        entries = txn.sql(f"SELECT seq, row, vec FROM {self.table}_log ORDER BY seq").fetchall()
+        vectors = vectors_of(entries, self.dimension)
+        coder = self._coder(txn, vectors) if len(vectors) else self._known_coder(txn)
+        codes, removed = sealed(entries, vectors, coder)
+        bits = codes.bits if len(codes.rows) else None
+        self._store(txn, entries[0][0], entries[-1][0], codes.rows, removed, bits, codes.radii)
         txn.sql(f"DELETE FROM {self.table}_log")
         writing.unsealed = 0
         self._merge(txn)
 
+    def _known_coder(self, txn: Transaction) -> Coder | None:
+        """The index's coder, if vectors have been sealed."""
+        found = txn.sql(f"SELECT centre FROM {self.table}_code").fetchone()
+        return Coder(self.metric, self.dimension, unpack(found[0])) if found else None
+
     def _coder(self, txn: Transaction, matrix: Floats) -> Coder:
         """The index's coder; learned from these vectors if there is none yet."""
-        found = txn.sql(f"SELECT centre FROM {self.table}_code").fetchone()
-        if found:
-            return Coder(self.metric, self.dimension, unpack(found[0]))
+        known = self._known_coder(txn)
+        if known is not None:
+            return known
         coder = Coder.learn(self.metric, matrix)
         txn.sql(f"INSERT INTO {self.table}_code VALUES (?)", (pack(coder.centre),))
         return coder
@@ -321,13 +345,15 @@ class VectorIndex(Index):
         return memory, Changes(hidden, np.array(died, np.int64), none.own_rows, none.own_vectors)
 
     def _own_changes(self, txn: Transaction, memory: VectorMemory, writing: _Writing) -> Changes:
-        written: dict[int, bytes | None] = dict(
-            txn.sql(f"SELECT row, vec FROM {self.table}_log WHERE seq > ? ORDER BY seq", (writing.base,))
-        )
-        slots = memory.by_row.get_many(np.array(list(written), np.int64)).astype(np.int64)
-        kept = {row: blob for row, blob in written.items() if blob is not None}
-        vectors = np.frombuffer(b"".join(kept.values()), "<f4").reshape(len(kept), self.dimension)
-        return Changes(slots[slots >= 0], NO_INTS, np.array(list(kept), np.int64), vectors)
+        living: dict[int, bool] = {}
+        for row, blob in txn.sql(f"SELECT row, vec FROM {self.table}_log WHERE seq > ? ORDER BY seq", (writing.base,)):
+            if row < 0 and blob is not None:
+                living |= dict.fromkeys(block_rows(blob, -row), True)
+            else:
+                living[row] = blob is not None
+        slots = memory.by_row.get_many(np.array(list(living), np.int64)).astype(np.int64)
+        kept = [row for row, lives in living.items() if lives]
+        return Changes(slots[slots >= 0], NO_INTS, np.array(kept, np.int64), self.read(txn, kept))
 
     def _fresh(self, txn: Transaction) -> VectorMemory:
         fresh = VectorMemory(self.table, self.metric, self.dimension)

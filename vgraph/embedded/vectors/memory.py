@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..search.arrays import NO_INTS, Array, Floats, Growing, Ints, RowMap, pack, unpack
+from .codes import Codes, Entry
 from .signs import Coder, is_even
 from .store import VectorCache
 
@@ -101,11 +102,7 @@ class VectorMemory:
             bits = unpack(parts["bits"]).reshape(self.coder.words, len(rows))
         self._kill_many(removed)
         self._kill_many(rows)
-        base = self.size
-        self.rows.extend(rows)
-        self.live.extend(np.ones(len(rows), np.bool_))
-        self.by_row.set_many(rows, np.arange(base, base + len(rows), dtype=np.int32))
-        self.cache.resize(self.size)
+        self._add_rows(rows)
         if len(rows):
             self._extend_codes(bits, radii)
 
@@ -116,28 +113,61 @@ class VectorMemory:
             column.extend(words)
         self.radii.extend(radii)
 
-    def _apply(self, entries: list[tuple[int, int, bytes | None]]) -> None:
+    def _apply(self, entries: list[Entry]) -> None:
+        """Take in rows of the log; codes are made of many vectors at once, and before those of a block."""
         fresh: list[Floats] = []
         for seq, row, blob in entries:
-            died = self.by_row.get(row)
-            if died >= 0:
-                self.live.view[died] = False
-                self.dead += 1
-                self.by_row.set(row, -1)
-            born = -1
+            if row < 0 and blob is not None:
+                self._encode(fresh)
+                fresh = []
+                self._apply_block(seq, -row, blob)
+                continue
+            died, born = self._kill(row), -1
             if blob is not None:
-                born = self.size
-                self.rows.append(row)
-                self.live.append(True)
-                self.by_row.set(row, born)
                 vector = np.frombuffer(blob, "<f4")
-                self.cache.resize(self.size)
-                self.cache.put(born, vector)
+                born = self._bear(row, vector)
                 fresh.append(vector)
             self.recent.append((seq, born, died))
         self.applied = entries[-1][0]
-        if fresh and self.coder is not None:
-            self._extend_codes(*self.coder.encode(np.stack(fresh)))
+        self._encode(fresh)
+
+    def _encode(self, vectors: list[Floats]) -> None:
+        if vectors and self.coder is not None:
+            self._extend_codes(*self.coder.encode(np.stack(vectors)))
+
+    def _kill(self, row: int) -> int:
+        """The slot a row had, -1 for none."""
+        slot = self.by_row.get(row)
+        if slot >= 0:
+            self.live.view[slot] = False
+            self.dead += 1
+            self.by_row.set(row, -1)
+        return slot
+
+    def _bear(self, row: int, vector: Floats) -> int:
+        slot = self.size
+        self.rows.append(row)
+        self.live.append(True)
+        self.by_row.set(row, slot)
+        self.cache.resize(self.size)
+        self.cache.put(slot, vector)
+        return slot
+
+    def _apply_block(self, seq: int, count: int, blob: bytes) -> None:
+        """Documents written together: they are new, and their vectors are read when they are needed."""
+        assert self.coder is not None
+        codes = Codes.from_bytes(blob, count, self.coder.words)
+        base = self.size
+        self._add_rows(codes.rows)
+        self._extend_codes(codes.bits, codes.radii)
+        self.recent += [(seq, slot, -1) for slot in range(base, self.size)]
+
+    def _add_rows(self, rows: Ints) -> None:
+        base = self.size
+        self.rows.extend(rows)
+        self.live.extend(np.ones(len(rows), np.bool_))
+        self.by_row.set_many(rows, np.arange(base, base + len(rows), dtype=np.int32))
+        self.cache.resize(self.size)
 
     def _kill_many(self, rows: Ints) -> None:
         slots = self.by_row.get_many(rows).astype(np.int64)
