@@ -6,6 +6,7 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +19,27 @@ SERVER = os.environ.get("VGRAPH_TEST_ARANGO_URL")
 PASSWORD = os.environ.get("VGRAPH_TEST_ARANGO_PASSWORD", "")
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty graph. On a server each test has a database of its own, dropped afterwards."""
+@contextmanager
+def fresh_store(folder: Path) -> Iterator[Store]:
+    """An empty graph: a file in `folder`, or on the server a database of its own that is dropped afterwards."""
     if SERVER is None:
-        with Store.open(connect(f"embedded:{tmp_path / 'graph.sqlite'}", "vgraph")) as opened:
+        with Store.open(connect(f"embedded:{folder / 'graph.sqlite'}", "vgraph")) as opened:
             yield opened
         return
     name = f"vgraph_test_{uuid.uuid4().hex[:12]}"
-    with Store.open(connect(SERVER, name, password=PASSWORD)) as opened:
+    try:
+        with Store.open(connect(SERVER, name, password=PASSWORD)) as opened:
+            yield opened
+    finally:
+        system = connect(SERVER, "_system", password=PASSWORD)
+        system.database.delete_database(name, ignore_missing=True)
+        system.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with fresh_store(tmp_path) as opened:
         yield opened
-    system = connect(SERVER, "_system", password=PASSWORD)
-    system.database.delete_database(name)
-    system.close()
 
 
 MakeVideo = Callable[..., Path]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import fresh_store
 from tests.store.test_store import DIMENSION, corpus, vector
-from vgraph.store import Store, connect
+from vgraph.store import Store
 from vgraph.store.resources import query, query_names
 
 FILTERED = {"cameras": ["dock"], "documents": None, "start_ms": 1000, "end_ms": 9000, "not_after": None}
@@ -70,8 +70,7 @@ INTENDED: dict[str, set[str]] = {
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    path: Path = tmp_path_factory.mktemp("plans") / "graph.sqlite"
-    with Store.open(connect(f"embedded:{path}", "vgraph")) as store:
+    with fresh_store(tmp_path_factory.mktemp("plans")) as store:
         store.claim_embedding("text", "test", DIMENSION)
         for document, camera in (("one", "dock"), ("two", "gate")):
             store.apply(corpus(document, camera))
