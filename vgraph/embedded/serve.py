@@ -53,8 +53,8 @@ def serve(
     that is not ours.
     """
     with _opened(data, host, port, password, jwt_secret, max_body) as (server, bound, url):
-        listening(url)
-        with _prompt(), _ignored(signal.SIGINT, signal.SIGTERM):  # uvicorn raises them again once it has stopped
+        with _prompt(), _stopped_by(server, signal.SIGINT, signal.SIGTERM):
+            listening(url)
             server.run(sockets=[bound])
 
 
@@ -188,8 +188,13 @@ def _prompt() -> Iterator[None]:
 
 
 @contextmanager
-def _ignored(*signals: signal.Signals) -> Iterator[None]:
-    before = {number: signal.signal(number, lambda *_: None) for number in signals}
+def _stopped_by(server: uvicorn.Server, *signals: signal.Signals) -> Iterator[None]:
+    """Signals that come before uvicorn listens to them stop it too; and those it raises again once it has stopped do no harm."""
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    before = {number: signal.signal(number, stop) for number in signals}
     try:
         yield
     finally:
