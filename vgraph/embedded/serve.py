@@ -52,10 +52,13 @@ def serve(
     Raises ArangoError: 10 for an address that others can reach while a user has no password, 2 when the port cannot be had, 1100 for a file
     that is not ours.
     """
-    with _opened(data, host, port, password, jwt_secret, max_body) as (server, bound, url):
-        with _prompt(), _stopped_by(server, signal.SIGINT, signal.SIGTERM):
-            listening(url)
-            server.run(sockets=[bound])
+    with (
+        _opened(data, host, port, password, jwt_secret, max_body) as (server, bound, url),
+        _prompt(),
+        _stopped_by(server, signal.SIGINT, signal.SIGTERM),
+    ):
+        listening(url)
+        server.run(sockets=[bound])
 
 
 @contextmanager
