@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vgraph.embedded.errors import ArangoError
 
 from ..plan import Options
+from .lookup import IndexScan, Probe
 from .rows import Batch, Closure, Row, Rows, Run
 from .steps import flatten
 
@@ -170,7 +171,11 @@ class Remove:
 
 @dataclass(slots=True)
 class Upsert:
-    """For each row in turn: what earlier rows wrote is found."""
+    """For each row in turn: what earlier rows wrote is found.
+
+    Rows that are looked for by `_key` are looked up together, and new documents written together; `UpsertBatch` sees to
+    it that nobody can tell.
+    """
 
     target: Target
     find: Program
@@ -183,27 +188,97 @@ class Upsert:
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
         collection = rt.txn.collection(self.target.collection, write=True)
+        probe = self.probe()
         for batch in self.target.rows(source):
-            kept: Batch = []
-            for row in batch:
-                rt.check()
-                if self.target.finish(row, self.write(collection, row, rt), rt):
-                    kept.append(row)
+            rt.check()
+            results = self.results(collection, probe, batch, rt)
+            kept = [row for row in batch if self.target.finish(row, next(results), rt)]
             if kept:
                 yield kept
 
+    def results(self, collection: Any, probe: Probe | None, batch: Batch, rt: Run) -> Iterator[Any]:
+        if probe is None or len(batch) == 1:
+            return (self.write(collection, row, rt) for row in batch)
+        return iter(UpsertBatch(self, collection, probe, rt).write(batch))
+
+    def probe(self) -> Probe | None:
+        """How the documents are looked for when that is by `_key` alone, and nothing else in the query reads the collection."""
+        first = self.find.steps[0].operator
+        if self.target.materialise or not self.find.together or not isinstance(first, IndexScan):
+            return None
+        [probe, *others] = first.probes
+        return probe if not others and (probe.kind, probe.field) == ("primary", "_key") else None
+
     def write(self, collection: Any, row: Row, rt: Run) -> Any:
-        found = next(self.matches(row, rt), None)
-        row[self.old] = row[self.found] = found
+        rt.check()
+        found = next(iter(self.find.results([row], rt)[0]), None)
         try:
-            document = (self.insert if found is None else self.update)(row, rt)
-            if not isinstance(document, dict):
-                raise ArangoError(1227)
-            if found is None:
-                return collection.insert(document)
-            return write_over(collection, found["_key"], document, self)
+            document = self.document(row, found, rt)
+            return collection.insert(document) if found is None else self.change(collection, found, document)
         except ArangoError as error:
             return error
 
-    def matches(self, row: Row, rt: Run) -> Iterator[Any]:
-        return iter(self.find.results([row], rt)[0])
+    def document(self, row: Row, found: Any, rt: Run) -> Any:
+        """What to insert or to update with."""
+        row[self.old] = row[self.found] = found
+        document = (self.insert if found is None else self.update)(row, rt)
+        if not isinstance(document, dict):
+            raise ArangoError(1227)
+        return document
+
+    def change(self, collection: Any, found: Any, document: Any) -> Any:
+        return write_over(collection, found["_key"], document, self)
+
+
+class UpsertBatch:
+    """A batch of rows: documents that exist are changed at once, new ones wait and are inserted together.
+
+    They wait until a row looks for a key written before it, or until a change of another could meet a unique index first.
+    """
+
+    def __init__(self, step: Upsert, collection: Any, probe: Probe, rt: Run) -> None:
+        self.step, self.collection, self.probe, self.rt = step, collection, probe, rt
+        self.ordered = any(index.unique for index in collection.secondary)
+        self.written: set[Any] = set()
+        self.waiting: list[tuple[int, Any]] = []
+        self.results: list[Any] = []
+
+    def write(self, batch: Batch) -> list[Any]:
+        self.results = [None] * len(batch)
+        every = self.step.find.results(batch, self.rt)
+        for number, (row, found) in enumerate(zip(batch, every, strict=True)):
+            self.results[number] = self.take(number, row, next(iter(found), None))
+        self.flush()
+        return self.results
+
+    def take(self, number: int, row: Row, found: Any) -> Any:
+        """The result of a row, None when it waits."""
+        if not self.written.isdisjoint(self.probe.keys(self.collection, row, self.rt)):
+            self.flush()
+            result = self.step.write(self.collection, row, self.rt)
+            self.note(getattr(result, "key", None))
+            return result
+        try:
+            document = self.step.document(row, found, self.rt)
+            if found is None:
+                self.note(document.get("_key"))
+                self.waiting.append((number, document))
+                return None
+            self.note(found["_key"])
+            if self.ordered:
+                self.flush()
+            return self.step.change(self.collection, found, document)
+        except ArangoError as error:
+            return error
+
+    def note(self, key: Any) -> None:
+        """Remember a key that later rows find, or find changed."""
+        if isinstance(key, str):
+            self.written.add(key)
+
+    def flush(self) -> None:
+        """Insert what waits."""
+        waiting, self.waiting = self.waiting, []
+        written = self.collection.insert_many(document for _, document in waiting)
+        for (number, _), result in zip(waiting, written, strict=True):
+            self.results[number] = result
