@@ -57,3 +57,10 @@ def test_a_job_cancelled_while_it_waits_never_runs(app: App):
     app.jobs.wait()
     answers = [send(app, "PUT", f"/_api/job/{name}") for name in names]
     assert {(answer.status, answer.json()["errorNum"]) for answer in answers} == {(410, 1500)}
+
+
+def test_all_jobs_can_be_dropped_also_those_that_run(app: App):
+    send(app, "POST", "/_api/cursor", {"query": "RETURN SLEEP(60)"}, x_arango_async="store")
+    assert len(send(app, "GET", "/_api/job/pending").json()) == 1
+    assert send(app, "DELETE", "/_api/job/all").json() == {"result": True}
+    assert send(app, "GET", "/_api/job/pending").json() == []

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from vgraph.embedded.errors import ArangoError, Warnings
 
 from .executor import Profile, Run
+from .nodes import walk
+from .plan import TraversalEdges
 from .prepare import Prepared, Variant, prepare
 
 if TYPE_CHECKING:
@@ -92,8 +94,24 @@ class Result:
         return self.variant.plan.modifies
 
     @property
+    def sources(self) -> frozenset[str] | None:
+        """The collections and views the query uses; None when the plan does not name them all (anonymous graphs)."""
+        plan = self.variant.plan
+        anonymous = any(isinstance(node, TraversalEdges) and node.graph is None for node in walk(plan))
+        return None if anonymous else plan.read | plan.written
+
+    @property
+    def txn(self) -> Transaction:
+        """What the query runs in."""
+        txn: Transaction = self._rt.txn
+        return txn
+
+    @property
     def cacheable(self) -> bool:
-        return not self.modifies
+        """Whether another run on the same data gives the same."""
+        from .explaining import is_cacheable
+
+        return not self.modifies and not self.warnings and is_cacheable(self.variant.plan)
 
 
 def executing(error: ArangoError) -> ArangoError:

@@ -1,7 +1,10 @@
-"""Parts of a server that this engine does not have: it has none of their things, and says so when one is to be made."""
+"""Parts of a server that this engine does not have: it has none of their things, and says so when one is to be made or run."""
 
 from __future__ import annotations
 
+import orjson
+
+from vgraph.embedded import user_functions
 from vgraph.embedded.errors import ArangoError, unsupported
 from vgraph.embedded.http.context import Context
 from vgraph.embedded.http.router import Routes
@@ -32,17 +35,28 @@ def create_named_task(context: Context, task: str) -> Answer:
 
 @routes.on("GET", "/_api/aqlfunction")
 def functions(context: Context) -> Answer:
-    return done(200, result=[])
+    with context.reading() as txn:
+        return done(200, result=user_functions.listed(txn, context.request.query.get("namespace", "")))
+
+
+@routes.on("GET", "/_api/aqlfunction/{namespace}")
+def functions_of(context: Context, namespace: str) -> Answer:
+    with context.reading() as txn:
+        return done(200, result=user_functions.listed(txn, namespace + "::"))
 
 
 @routes.on("POST", "/_api/aqlfunction")
 def create_function(context: Context) -> Answer:
-    raise unsupported("user-defined functions in JavaScript")
+    with context.writing() as txn:
+        new = user_functions.create(txn, context.request.json_object())
+    return done(201 if new else 200, isNewlyCreated=new)
 
 
 @routes.on("DELETE", "/_api/aqlfunction/{function}")
-def no_function(context: Context, function: str) -> Answer:
-    raise ArangoError(1582, f"no user function named '{function}' found")
+def remove_function(context: Context, function: str) -> Answer:
+    with context.writing() as txn:
+        removed = user_functions.remove(txn, function, group=context.request.flag("group"))
+    return done(200, deletedCount=removed)
 
 
 @routes.on("GET", "/_api/foxx")
@@ -57,7 +71,16 @@ def install_service(context: Context) -> Answer:
 
 @routes.on("POST", "/_admin/execute")
 def execute(context: Context) -> Answer:
-    raise unsupported("JavaScript on the server")
+    """A script of one constant needs no JavaScript."""
+    script = context.request.body.decode("utf-8", "replace").strip().rstrip(";")
+    returned = script.removeprefix("return ")
+    try:
+        value = orjson.loads(returned) if returned else None
+    except orjson.JSONDecodeError:
+        raise unsupported("JavaScript on the server") from None
+    if script in ("", "null", '""'):
+        return done(200)
+    return json_answer(value if returned != script else None)
 
 
 @routes.on("GET PUT POST", "/_api/traversal")

@@ -16,7 +16,7 @@ from vgraph.embedded.http.wire import SYSTEM, Request
 # POST and DELETE there do not change data by themselves; what a query or transaction writes is checked by collection
 _NO_CHANGE: Final = ("/_api/cursor", "/_api/explain", "/_api/query", "/_api/job", "/_api/transaction")
 _PRIVATE: Final = ("/_admin/server/aql-queries",)  # tells of what others do
-_HARMLESS: Final = ("/_admin/echo",)  # whatever the method
+_HARMLESS: Final = ("/_admin/echo", "/_admin/execute", "/_admin/routing/reload")  # whatever the method
 _OWN_ACCOUNT: Final = ("GET", "HEAD", "PUT", "PATCH")
 
 
@@ -46,13 +46,15 @@ class Access:
             raise ArangoError(11)
 
     def _is_administration(self, request: Request) -> bool:
-        if request.path.startswith("/_api/user"):
+        if request.path.startswith(("/_api/user", "/_api/token")):
             return not self._is_own_account(request)
         reads = request.method in ("GET", "HEAD") and request.path not in _PRIVATE
         return request.path.startswith("/_admin") and not reads
 
     def _is_own_account(self, request: Request) -> bool:
         parts = request.parts
+        if parts[:3] == ["_api", "token", self.user]:
+            return True
         if parts[:2] != ["_api", "user"] or parts[2:3] != [self.user]:
             return False
         return request.method in _OWN_ACCOUNT if len(parts) == 3 else request.method in ("GET", "HEAD")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import resource
 import sys
@@ -19,7 +18,6 @@ routes = Routes()
 
 VERSION: Final = "3.12.10"  # the server whose interface this is
 _STARTED: Final = time.time()
-_LEVELS: Final = {"FATAL": 50, "ERR": 40, "ERROR": 40, "WARN": 30, "WARNING": 30, "INFO": 20, "DEBUG": 10, "TRACE": 10}
 _NO_COUNTS: Final = {"sum": 0, "count": 0, "counts": [0, 0, 0, 0]}
 
 
@@ -49,7 +47,8 @@ def engine(context: Context) -> Answer:
     ]
     aliases = {"hash": "persistent", "skiplist": "persistent", "zkd": "mdi"}
     supports = {"indexes": indexes, "aliases": {"indexes": aliases}}
-    return json_answer({"name": "sqlite", "supports": supports, "endianness": sys.byteorder})
+    # drivers know a server by its engine's name; this engine keeps to what that one does
+    return json_answer({"name": "rocksdb", "supports": supports, "endianness": sys.byteorder})
 
 
 @routes.on("GET", "/_api/endpoint")
@@ -80,26 +79,6 @@ def change_mode(context: Context) -> Answer:
     if wanted == "readonly":
         raise unsupported("read-only mode (open the file's directory read-only instead)")
     return done(200, mode="default")
-
-
-@routes.on("GET", "/_admin/log/entries")
-def log_entries(context: Context) -> Answer:
-    return json_answer({"total": 0, "messages": []})  # Python's logging has them
-
-
-@routes.on("GET", "/_admin/log/level")
-def log_level(context: Context) -> Answer:
-    return json_answer({"general": logging.getLevelName(logging.getLogger("vgraph.embedded").getEffectiveLevel())})
-
-
-@routes.on("PUT", "/_admin/log/level")
-def change_log_level(context: Context) -> Answer:
-    wanted = context.request.json()
-    level = wanted.get("general", wanted.get("all")) if isinstance(wanted, dict) else wanted
-    if not isinstance(level, str) or level.upper() not in _LEVELS:
-        raise ArangoError(10, "expecting a log level")
-    logging.getLogger("vgraph.embedded").setLevel(_LEVELS[level.upper()])
-    return log_level(context)
 
 
 @routes.on("GET", "/_admin/server/id")

@@ -10,7 +10,7 @@ import hashlib
 import logging
 from typing import Final
 
-from vgraph.embedded import users
+from vgraph.embedded import access_tokens, users
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.expiry import Sweeper
@@ -18,15 +18,18 @@ from vgraph.embedded.http import (
     absent,
     admin,
     analyzers,
+    caches,
     collections,
     cursors,
     databases,
+    deployment,
     documents,
     edges,
     gharial,
     imports,
     indexes,
     jobs,
+    logs,
     queries,
     transactions,
     user_routes,
@@ -53,9 +56,12 @@ for _family in (
     views.routes,
     analyzers.routes,
     queries.routes,
+    caches.routes,
     jobs.routes,
     user_routes.routes,
     admin.routes,
+    deployment.routes,
+    logs.routes,
     absent.routes,
 ):
     ROUTES.include(_family)
@@ -74,6 +80,9 @@ class App:
         self.transactions = transactions.StreamTransactions(engine)
         self.jobs = jobs.Jobs()
         self.queries = queries.RunningQueries()
+        self.results = caches.Results()
+        self.plans = caches.Plans()
+        self.log = logs.Log()
         self._sweeper = Sweeper(engine)
         self._known_credentials: dict[bytes, str] = {}
 
@@ -81,6 +90,7 @@ class App:
         """Answer a request; whatever goes wrong becomes an error answer."""
         try:
             self._sweeper.pass_by()
+            self.log.called(request)
             context = Context(self, request, self._user(request))
             self._check_access(context)
             mode = request.headers.get("x-arango-async")
@@ -142,8 +152,9 @@ class App:
             stamp = txn.sql("SELECT password FROM users WHERE name = ? AND active", (name,)).fetchone()
             if stamp is not None and self._known_credentials.get(digest) == stamp[0]:
                 return name
-            if not users.check_password(txn, name, password):
-                return None
+            owner = access_tokens.owner(txn, name, password)
+            if owner is not None or not users.check_password(txn, name, password):
+                return owner
         self._known_credentials[digest] = stamp[0]
         return name
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from vgraph.embedded import aql
 from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.http import caches
 from vgraph.embedded.http.context import Context
 from vgraph.embedded.http.router import Routes
 from vgraph.embedded.http.wire import Answer, done, json_answer
@@ -53,6 +54,7 @@ class Cursor:
     count: int | None
     extra: dict[str, Any]
     user: str
+    marks: dict[str, Any] = field(default_factory=dict)
     batch: int = 1
     last: dict[str, Any] | None = None
     deadline: float = 0.0
@@ -135,12 +137,32 @@ def create(context: Context) -> Answer:
     size = _batch_size(body)
     context.app.cursors.collect()
     with context.app.queries.track(context, text, binds, options):
-        result = _execute(context, text, binds, options)
+        result, marks = _run(context, text, binds, options, bool(body.get("count")))
         try:
-            return _first_answer(context, result, body, options, size)
+            return _first_answer(context, result, body, options, size, marks)
         except BaseException:
             result.close(abort=True)
             raise
+
+
+def _run(
+    context: Context, text: str, binds: dict[str, Any], options: dict[str, Any], count: bool
+) -> tuple[aql.Result, dict[str, Any]]:
+    """A query's result, from the results cache if it is to come from there, and what the answer says of caches."""
+    app = context.app
+    key = app.results.key(context, text, binds, options, count)
+    kept = None if key is None else app.results.find(context, key)
+    if kept is not None:
+        return _Finished(kept.rows.copy(), kept.stats, []), {"cached": True}
+    result = _execute(context, text, binds, options)
+    marks = app.plans.use(context, text, binds, options, result.sources)
+    stamp = None if key is None else caches.stamp_before(result)
+    if key is None or stamp is None:
+        return result, marks
+    finished = _finished(result)
+    if not finished.warnings:
+        app.results.keep(caches.Kept.make(key, context.database, text, binds, finished, stamp))
+    return finished, marks
 
 
 def _execute(context: Context, text: str, binds: dict[str, Any], options: dict[str, Any]) -> aql.Result:
@@ -154,22 +176,22 @@ def _execute(context: Context, text: str, binds: dict[str, Any], options: dict[s
         if aql.prepare(text).modifies:
             txn.start_writing()
         result = aql.execute(txn, context.database, text, binds, options, started=started)
-        return result if options.get("stream") else _Finished(result)
+        return result if options.get("stream") else _finished(result)
 
 
 class _Finished(aql.Result):
     """A result computed to its end, so that it does not need its transaction any more."""
 
-    def __init__(self, result: aql.Result) -> None:
-        self._found = result.all()
-        self._inner = result
-        self.variant = result.variant
+    def __init__(self, rows: list[Any], stats: dict[str, Any], warnings: list[dict[str, Any]]) -> None:
+        self._rows = rows
+        self._stats = stats
+        self._warnings = warnings
 
     def __next__(self) -> list[Any]:
         raise StopIteration
 
     def all(self) -> list[Any]:
-        return self._found
+        return self._rows
 
     def close(self, *, abort: bool = False) -> None:
         """Nothing is open."""
@@ -179,25 +201,37 @@ class _Finished(aql.Result):
 
     @property
     def stats(self) -> dict[str, Any]:
-        return self._inner.stats
+        return self._stats
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
-        return self._inner.warnings
+        return self._warnings
+
+
+def _finished(result: aql.Result) -> _Finished:
+    rows = result.all()
+    finished = _Finished(rows, result.stats, result.warnings)
+    finished.variant = result.variant
+    return finished
 
 
 def _first_answer(
-    context: Context, result: aql.Result, body: dict[str, Any], options: dict[str, Any], size: int
+    context: Context,
+    result: aql.Result,
+    body: dict[str, Any],
+    options: dict[str, Any],
+    size: int,
+    marks: dict[str, Any],
 ) -> Answer:
-    streams = bool(options.get("stream")) and not result.modifies
+    streams = bool(options.get("stream")) and not isinstance(result, _Finished) and not result.modifies
     rows = [] if streams else result.all()
     retry = bool(options.get("allowRetry"))
     if not streams and len(rows) <= size and not retry:
         fields: dict[str, Any] = {"result": rows, "hasMore": False}
         if body.get("count"):
             fields["count"] = len(rows)
-        fields |= {"cached": False, "extra": _extra(context, result, body, options), "error": False, "code": 201}
-        return json_answer(fields, 201)
+        fields |= {"cached": False, **marks, "extra": _extra(context, result, body, options)}
+        return json_answer({**fields, "error": False, "code": 201}, 201)
     cursor = Cursor(
         id=context.app.cursors.next_id(),
         database=context.database,
@@ -211,6 +245,7 @@ def _first_answer(
         count=len(rows) if body.get("count") and not streams else None,
         extra={} if streams else _extra(context, result, body, options),
         user=context.user,
+        marks=marks,
     )
     return _batch_answer(context, cursor, 201)
 
@@ -224,7 +259,7 @@ def _batch_answer(context: Context, cursor: Cursor, status: int) -> Answer:
     if cursor.count is not None:
         fields["count"] = cursor.count
     extra = cursor.extra or {"warnings": cursor.result.warnings, "stats": cursor.result.stats}
-    fields |= {"extra": extra, "cached": False}
+    fields |= {"extra": extra, "cached": False, **cursor.marks}
     if more:
         fields["nextBatchId"] = str(cursor.batch + 1)
     cursor.last = fields

@@ -35,6 +35,7 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
+        self._unanswered: dict[str, Job] = {}  # also those nobody will ask for any more
         self._ids = itertools.count(int(time.time() * 1000))
         self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
@@ -47,8 +48,13 @@ class Jobs:
                 self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="embedded-job")
             if keep:
                 self._jobs[job.id] = job
-            self._pool.submit(_run, job)
+            self._unanswered[job.id] = job
+            self._pool.submit(self._run, job)
         return empty(202, {_ID: job.id} if keep else {})
+
+    def _run(self, job: Job) -> None:
+        job.answer = failure(ArangoError(1500)) if job.context.cancelled else job.context.app.answer(job.context)
+        del self._unanswered[job.id]
 
     def get(self, name: str, context: Context) -> Job:
         """A job of this user; 404."""
@@ -76,9 +82,9 @@ class Jobs:
         self._jobs.pop(name, None)
 
     def forget_older(self, stamp: float, context: Context) -> None:
-        """Drop the answers of this user's jobs started before a moment."""
+        """Drop this user's jobs started before a moment; those that run do so to their end."""
         for job in list(self._jobs.values()):
-            if job.started < stamp and job.answer is not None and job.context.user == context.user:
+            if job.started < stamp and job.context.user == context.user:
                 self._jobs.pop(job.id, None)
 
     def wait(self) -> None:
@@ -90,16 +96,11 @@ class Jobs:
 
     def close(self) -> None:
         """Stop the queries that run, and wait for the rest."""
-        for job in list(self._jobs.values()):
-            if job.answer is None:
-                job.context.app.queries.kill_of(job.context)
+        for job in list(self._unanswered.values()):
+            job.context.app.queries.kill_of(job.context)
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         self._jobs.clear()
-
-
-def _run(job: Job) -> None:
-    job.answer = failure(ArangoError(1500)) if job.context.cancelled else job.context.app.answer(job.context)
 
 
 @routes.on("GET", "/_api/job/{name}")

@@ -30,13 +30,6 @@ _PROPERTIES: Final[dict[str, Any]] = {
     "slowStreamingQueryThreshold": 10,
     "maxQueryStringLength": 4096,
 }
-_RESULTS_CACHE: Final[dict[str, Any]] = {
-    "mode": "off",
-    "maxResults": 128,
-    "maxResultsSize": 268435456,
-    "maxEntrySize": 16777216,
-    "includeSystem": False,
-}
 
 
 @dataclass(slots=True)
@@ -59,7 +52,6 @@ class RunningQueries:
 
     def __init__(self) -> None:
         self.properties = dict(_PROPERTIES)
-        self.results_cache = dict(_RESULTS_CACHE)
         self._ids = itertools.count(int(time.time() * 1000))
         self._running: dict[str, Running] = {}
         self._slow: deque[dict[str, Any]] = deque(maxlen=64)
@@ -220,34 +212,3 @@ def _change(held: dict[str, Any], wanted: dict[str, Any]) -> None:
             if not isinstance(value, kinds):
                 raise ArangoError(10, f"invalid value for '{name}'")
             held[name] = value
-
-
-# The engine keeps no results of queries: the settings are kept, and there is never an entry.
-
-
-@routes.on("GET", "/_api/query-cache/entries")
-def cache_entries(context: Context) -> Answer:
-    return json_answer([])
-
-
-@routes.on("DELETE", "/_api/query-cache")
-def clear_cache(context: Context) -> Answer:
-    return done(200)
-
-
-@routes.on("GET PUT", "/_api/query-cache/properties")
-def cache_properties(context: Context) -> Answer:
-    held = context.app.queries.results_cache
-    if context.request.method == "PUT":
-        _change(held, context.request.json_object())
-    return json_answer(held)
-
-
-@routes.on("GET", "/_api/query-plan-cache")
-def plan_cache(context: Context) -> Answer:
-    return json_answer([])
-
-
-@routes.on("DELETE", "/_api/query-plan-cache")
-def clear_plan_cache(context: Context) -> Answer:
-    return done(200)

@@ -1,10 +1,10 @@
-"""/_api/user and /_open/auth."""
+"""/_api/user, /_api/token and /_open/auth."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from vgraph.embedded import users
+from vgraph.embedded import access_tokens, users
 from vgraph.embedded.engine import Transaction
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http.context import Context
@@ -18,10 +18,13 @@ routes = Routes()
 def log_in(context: Context) -> Answer:
     body = context.request.json_object()
     with context.app.engine.reading() as txn:
-        name = body.get("username")
-        if not users.check_password(txn, name, body.get("password")):
+        name, password = body.get("username") or "", body.get("password")
+        if users.check_password(txn, name, password):
+            return json_answer({"jwt": users.token(txn, str(name))})
+        owner = access_tokens.owner(txn, name, password) if isinstance(password, str) else None
+        if owner is None:
             raise ArangoError(401, "Wrong credentials")
-        return json_answer({"jwt": users.token(txn, str(name))})
+        return json_answer({"jwt": users.token(txn, owner)})
 
 
 @routes.on("GET", "/_api/user")
@@ -53,7 +56,27 @@ def change(context: Context, user: str) -> Answer:
 def remove(context: Context, user: str) -> Answer:
     with context.app.engine.writing() as txn:
         users.remove(txn, user)
+        access_tokens.forget(txn, user)
     return done(202)
+
+
+@routes.on("GET", "/_api/token/{user}")
+def tokens(context: Context, user: str) -> Answer:
+    with context.app.engine.reading() as txn:
+        return json_answer({"tokens": access_tokens.listed(txn, user)})
+
+
+@routes.on("POST", "/_api/token/{user}")
+def create_token(context: Context, user: str) -> Answer:
+    with context.app.engine.writing() as txn:
+        return json_answer(access_tokens.create(txn, user, context.request.json_object()))
+
+
+@routes.on("DELETE", "/_api/token/{user}/{token}")
+def remove_token(context: Context, user: str, token: str) -> Answer:
+    with context.app.engine.writing() as txn:
+        access_tokens.remove(txn, user, token)
+    return json_answer({})
 
 
 @routes.on("GET", "/_api/user/{user}/database")

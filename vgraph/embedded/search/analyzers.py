@@ -2,7 +2,7 @@
 
 Types, properties and defaults as in "Transforming data with Analyzers" (ArangoDB documentation). What needs ICU data,
 trained models or a running query (collation, classification, nearest_neighbors, aql) is refused with error 9 when it
-is created, as are geopoint and geo_s2.
+is created, as is geopoint.
 """
 
 from __future__ import annotations
@@ -175,6 +175,8 @@ class _Stems(dict[str, str]):
         self._stem = snowballstemmer.stemmer(name).stemWord
 
     def __missing__(self, word: str) -> str:
+        if word.isdigit():  # no language changes it
+            return word
         if len(self) >= _STEMMER_CACHE:
             self.clear()
         with self._lock:  # a stemmer keeps the word it is at in itself
@@ -589,6 +591,17 @@ class GeoJson(Analyzer):
         return iter(())
 
 
+class GeoS2(GeoJson):
+    """The same; the format in which a server stores positions is kept with the definition."""
+
+    type = "geo_s2"
+
+    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
+        kept = super().configure(given)
+        format_ = _choice(given, "format", "latLngDouble", ("latLngDouble", "latLngInt", "s2Point"))
+        return {"options": kept["options"], "type": kept["type"], "format": format_}
+
+
 _TYPES: dict[str, type[Analyzer]] = {
     cls.type: cls
     for cls in (
@@ -605,9 +618,10 @@ _TYPES: dict[str, type[Analyzer]] = {
         MinHash,
         Wildcard,
         GeoJson,
+        GeoS2,
     )
 }
-_REFUSED = frozenset(["collation", "aql", "classification", "nearest_neighbors", "geopoint", "geo_s2"])
+_REFUSED = frozenset(["collation", "aql", "classification", "nearest_neighbors", "geopoint"])
 
 
 # ------------------------------------------------------------------------------------------------------ making

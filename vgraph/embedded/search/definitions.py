@@ -40,6 +40,11 @@ def _flag(given: JSON, name: str, default: bool) -> bool:
     return value
 
 
+def _caches(given: JSON, *names: str) -> JSON:
+    """Switches of the server's column cache: shown where they are on; here everything is cached."""
+    return {name: True for name in names if _flag(given, name, False)}
+
+
 def _array(given: JSON, name: str) -> list[Any]:
     value = given.get(name, [])
     if not isinstance(value, list):
@@ -82,7 +87,8 @@ def _stored_values(given: JSON) -> list[JSON]:
         if not isinstance(fields, list) or not all(isinstance(name, str) for name in fields):
             raise _bad("Invalid value for attribute 'storedValues'")
         compression = entry.get("compression", "lz4") if isinstance(entry, dict) else "lz4"
-        shown.append({"fields": fields, "compression": _compression(compression)})
+        caches = _caches(entry, "cache") if isinstance(entry, dict) else {}
+        shown.append({"fields": fields, "compression": _compression(compression), **caches})
     return shown
 
 
@@ -101,6 +107,7 @@ def normalise_view(kind: str, properties: JSON, previous: JSON | None = None, pa
     if previous is not None:
         # fixed when the view was made
         given.update({name: previous[name] for name in _FIXED})
+        given.update({name: previous.get(name, False) for name in ("primarySortCache", "primaryKeyCache")})
         if partial:
             given = {**{name: previous[name] for name in (*_INTERVALS, "consolidationPolicy")}, **given}
     shown: JSON = {name: _number(given, name, default) for name, default in _INTERVALS.items()}
@@ -109,6 +116,7 @@ def normalise_view(kind: str, properties: JSON, previous: JSON | None = None, pa
     shown["primarySort"] = _sort_fields(given.get("primarySort", []))
     shown["primarySortCompression"] = _compression(given.get("primarySortCompression", "lz4"))
     shown["storedValues"] = _stored_values(given)
+    shown |= _caches(given, "primarySortCache", "primaryKeyCache")
     shown |= {name: _number(given, name, default) for name, default in _BUFFERS.items()}
     links = given.get("links", {})
     if not isinstance(links, dict):
@@ -151,6 +159,7 @@ def _field_meta(given: Any, parent: JSON | None) -> JSON:
     fields = given.get("fields", {})
     if not isinstance(fields, dict):
         raise _bad("Invalid value for attribute 'fields': an object is expected")
+    meta |= _caches(given, "cache")
     meta["fields"] = {name: _difference(_field_meta(below, meta), meta) for name, below in fields.items()}
     return meta
 
@@ -164,6 +173,8 @@ def _difference(meta: JSON, parent: JSON) -> JSON:
         shown["fields"] = meta["fields"]
     if meta["includeAllFields"]:
         shown["includeAllFields"] = True
+    if meta.get("cache") and not parent.get("cache"):
+        shown["cache"] = True
     return dict(sorted(shown.items()))
 
 
@@ -230,6 +241,7 @@ def normalise_inverted(given: JSON) -> JSON:
         "primarySort": {
             "fields": _sort_fields(sort.get("fields", [])),
             "compression": _compression(sort.get("compression", "lz4")),
+            **_caches(sort, "cache"),
         },
         "searchField": search_field,
         "sparse": True,
@@ -242,6 +254,7 @@ def normalise_inverted(given: JSON) -> JSON:
     names = [entry["name"] for entry in shown["fields"]]
     if len(set(names)) < len(names):
         raise _bad("inverted index: a field occurs twice")
+    shown |= _caches(given, "cache", "primaryKeyCache")
     return shown | {name: _number(given, name, default) for name, default in _BUFFERS.items()}
 
 
@@ -275,6 +288,7 @@ def _inverted_field(given: Any, top: JSON) -> JSON:
         shown["features"] = features
     if analyzer != top["analyzer"]:
         shown["analyzer"] = analyzer
+    shown |= _caches(given, "cache")
     for name in ("includeAllFields", "searchField", "trackListPositions"):
         if name in given and _flag(given, name, False) != top.get(name, False):
             shown[name] = given[name]

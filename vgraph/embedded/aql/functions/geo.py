@@ -6,9 +6,12 @@ functions in AQL"; ellipsoid: Karney, "Algorithms for geodesics", J. Geodesy 87 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from heapq import nsmallest
 from importlib import import_module
 from math import asin, cos, hypot, pi, radians, sin
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import ArangoError
@@ -220,6 +223,108 @@ def _pair(pair: Value, swapped: bool) -> Point:
     if not isinstance(pair, list) or len(pair) != 2 or not all(map(_is_number, pair)):
         raise ArangoError(10, f"Bad coordinates {pair}")
     return from_degrees(*pair) if swapped else from_degrees(*reversed(pair))
+
+
+# ------------------------------------------------------------------------------------------------ geo indexes
+
+INDEXED: Final = "GEO INDEXED"
+"""What a geo index holds of a document: no function of the language, its name cannot be written."""
+
+
+@TABLE.add(INDEXED, args=(2, 3))
+def geo_indexed(rt: Runtime, *args: Value) -> Value:
+    """[longitude, latitude] or the GeoJSON object that an index over one attribute or two has; null when it has none."""
+    *values, latitude_first = args
+    value = values if len(values) == 2 else values[0]
+    if isinstance(value, list):
+        if len(value) < 2 or not all(map(_is_number, value[:2])):
+            return None
+        longitude, latitude = value[1::-1] if latitude_first else value[:2]
+        return [longitude, latitude] if abs(latitude) <= 90 and abs(longitude) <= 180 else None
+    if latitude_first or not isinstance(value, dict):
+        return None
+    try:
+        _recent.parse(value)
+    except ArangoError:
+        return None
+    return value
+
+
+def _indexed_collection(rt: Runtime, name: str, collection: Value, numbers: Sequence[Value]) -> Any:
+    """The collection that NEAR and its like search; 1542 for arguments of other types."""
+    if not isinstance(collection, str) or not all(map(_is_number, numbers)):
+        raise ArangoError(TYPE_MISMATCH, f"invalid argument type in call to function '{name}()'")
+    return rt.txn.collection(collection)
+
+
+def _geo_reader(rt: Runtime, collection: Any) -> Callable[[dict[str, Any]], Value]:
+    """How the collection's first geo index reads a document; 1570."""
+    index = next((index for index in collection.indexes if index.type == "geo"), None)
+    if index is None:
+        raise ArangoError(1570)
+    paths = [field.split(".") for field in index.fields]
+    latitude_first = not index.spec["geoJson"]
+
+    def read(document: dict[str, Any]) -> Value:
+        values: list[Any] = []
+        for path in paths:
+            value: Any = document
+            for name in path:
+                value = value.get(name) if isinstance(value, dict) else None
+            values.append(value)
+        return geo_indexed(rt, *values, latitude_first)
+
+    return read
+
+
+def _by_distance(rt: Runtime, source: Any, latitude: Value, longitude: Value) -> Iterator[Any]:
+    """(metres, document) of what the geo index has."""
+    read, here = _geo_reader(rt, source), from_degrees(longitude, latitude)
+    for number, (_, document) in enumerate(source.scan()):
+        if number % 256 == 0:
+            rt.check()
+        place = read(document)
+        if place is not None:
+            yield _metres(here, geojson.centroid(_recent.parse(place)), False), document
+
+
+def _with_distance(found: list[Any], attribute: Value) -> list[Any]:
+    """The documents of (metres, document), nearest first, with the distance if it has a name."""
+    found.sort(key=itemgetter(0))
+    if not isinstance(attribute, str):
+        return [document for _, document in found]
+    return [{**document, attribute: _number(metres)} for metres, document in found]
+
+
+@TABLE.add("NEAR", args=(3, 5), deterministic=False, collections=(0,))
+def near(
+    rt: Runtime, collection: Value, latitude: Value, longitude: Value, limit: Value = 100, attribute: Value = None
+) -> Value:
+    """The documents nearest to a position."""
+    count = 100 if limit is None else limit
+    source = _indexed_collection(rt, "NEAR", collection, (latitude, longitude, count))
+    found = _by_distance(rt, source, latitude, longitude)
+    return _with_distance(nsmallest(max(0, int(count)), found, key=itemgetter(0)), attribute)
+
+
+@TABLE.add("WITHIN", args=(4, 5), deterministic=False, collections=(0,))
+def within(
+    rt: Runtime, collection: Value, latitude: Value, longitude: Value, radius: Value, attribute: Value = None
+) -> Value:
+    """The documents no farther from a position than so many metres, nearest first."""
+    source = _indexed_collection(rt, "WITHIN", collection, (latitude, longitude, radius))
+    found = _by_distance(rt, source, latitude, longitude)
+    return _with_distance([pair for pair in found if pair[0] <= radius], attribute)
+
+
+@TABLE.add("WITHIN_RECTANGLE", args=(5, 5), deterministic=False, collections=(0,))
+def within_rectangle(rt: Runtime, collection: Value, south: Value, west: Value, north: Value, east: Value) -> Value:
+    """The documents between two corners."""
+    source = _indexed_collection(rt, "WITHIN_RECTANGLE", collection, (south, west, north, east))
+    corners = [[west, south], [east, south], [east, north], [west, north], [west, south]]
+    area = {"type": "Polygon", "coordinates": [corners]}
+    read = _geo_reader(rt, source)
+    return [document for _, document in source.scan() if (place := read(document)) and geo_contains(rt, area, place)]
 
 
 # ------------------------------------------------------------------------------------------------ constructors

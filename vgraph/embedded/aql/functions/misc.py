@@ -267,7 +267,4 @@ def _not_here(name: str, least: int, most: int | None, taken: tuple[int, ...] = 
 
 
 _not_here("V8", 1, 1)
-_not_here("NEAR", 3, 5, (0,))
-_not_here("WITHIN", 4, 5, (0,))
-_not_here("WITHIN_RECTANGLE", 5, 5, (0,))
 _not_here("FULLTEXT", 3, 4, (0,))
