@@ -104,7 +104,12 @@ class Part:
 
     def delta(self) -> GraphDelta:
         return GraphDelta(
-            {"documents": (self.document,), "cameras": (self.camera,), "chunks": self.chunks, "entities": self.entities},
+            {
+                "documents": (self.document,),
+                "cameras": (self.camera,),
+                "chunks": self.chunks,
+                "entities": self.entities,
+            },
             {"HAS_ENTITY": self.mentions, "LINKS_TO": self.relations, "NEXT_CHUNK": self.chain},
         )
 
@@ -210,6 +215,8 @@ def filled(size: int, folder: Path, *, again: bool = False) -> Path:
         begun = time.perf_counter()
         store.ensure_vector_indexes()
         indexed = time.perf_counter() - begun
-    print(f"{size:,} chunks, {items:,} items: {size / spent:,.0f} chunks/s, vector index in {indexed:.1f} s", flush=True)
+    print(
+        f"{size:,} chunks, {items:,} items: {size / spent:,.0f} chunks/s, vector index in {indexed:.1f} s", flush=True
+    )
     done.touch()
     return path

@@ -236,6 +236,12 @@ def recall(engine: Engine, size: int, asked: Sequence[Question]) -> float:
         txn.abort()
 
 
+def product(size: int) -> Spent:
+    """One numpy product over as many vectors."""
+    vectors = embeddings(size, 1)
+    return measured(lambda n: vectors @ vectors[n], 20)
+
+
 def private_memory() -> float:
     """Megabytes of this process that are not files."""
     for line in Path("/proc/self/status").read_text().splitlines():
@@ -279,11 +285,9 @@ def measure(size: int, folder: Path, rounds: int, *, again: bool) -> dict[str, S
         ),
         **operators(store, engine, asked, starts),
     }
-    vectors = embeddings(min(size, 100_000), 1)
     found = {name: measured(call, rounds) for name, (call, _) in calls.items()}
-    found["numpy product"] = measured(lambda n: vectors @ vectors[n], 20)
-    del vectors
     held = private_memory() - before
+    found["numpy product"] = product(min(size, 100_000))
     print(f"\n{size:,} chunks ({path.stat().st_size / 1e9:.2f} GB on disk, {held:.0f} MB private memory; ", end="")
     print(f"open {opened:.2f} s, first answer {first:.2f} s; {len(keys)} hits, ", end="")
     sizes = [(len(graph["relations"]), len(graph["entities"]), len(chunks)) for graph, chunks in graphs]
@@ -295,7 +299,9 @@ def measure(size: int, folder: Path, rounds: int, *, again: bool) -> dict[str, S
         goal = calls[name][1] if name in calls else None
         print(f"{name:32}{spent.p50:8.2f}{spent.p95:8.2f}{spent.cpu50:8.2f}{goal or '':>7}")
     ratio = found["retrieval"].p50 / found["  plain"].p50
-    print(f"retrieval is {ratio:.1f} x plain; p95 {found['retrieval'].p95 / found['  plain'].p50:.1f} x plain (goals 3, 5)")
+    print(
+        f"retrieval is {ratio:.1f} x plain; p95 {found['retrieval'].p95 / found['  plain'].p50:.1f} x plain (goals 3, 5)"
+    )
     store.close()
     return found
 

@@ -83,6 +83,23 @@ def test_edges_are_found_by_their_ends(db: Database) -> None:
     assert db.run(query, {"ids": ["chunks/c2", "chunks/c1", "chunks/c2", 5]}) == [1, 2]
 
 
+def test_the_ends_of_edges_come_from_the_index_alone(db: Database) -> None:
+    ends = "FOR e IN links FILTER e.{} IN @ids RETURN [e._from, e._to]"
+    ids = ["chunks/c2", "chunks/c1", "chunks/zzz"]
+    assert db.run(ends.format("_from"), {"ids": ids}) == [["chunks/c1", "chunks/c2"], ["chunks/c2", "chunks/c3"]]
+    assert db.run(ends.format("_to"), {"ids": ids}) == [["chunks/c0", "chunks/c1"], ["chunks/c1", "chunks/c2"]]
+    assert db.stats(ends.format("_to"), {"ids": ids})["documentLookups"] == 0
+
+
+def test_either_end_of_an_edge_is_a_better_way_than_another_attribute(db: Database) -> None:
+    query = "FOR e IN weighed FILTER (e._from IN @ids OR e._to IN @ids) AND e.w == 1 RETURN e._key"
+    edges = [{"_key": f"e{n}", "_from": f"chunks/c{n}", "_to": f"chunks/c{n + 1}", "w": n % 2} for n in range(9)]
+    db.collection("weighed", edges, indexes=[{"type": "persistent", "fields": ["w"], "name": "w"}], edges=True)
+    binds = {"ids": ["chunks/c1", "chunks/c2"]}
+    assert [index["type"] for index in db.node("IndexNode", query, binds)["indexes"]] == ["edge", "edge"]
+    assert sorted(db.run(query, binds)) == ["e1"]
+
+
 def test_a_covered_filter_is_gone(db: Database) -> None:
     query = "FOR c IN chunks FILTER c.camera == 'cam1' AND c.start_ms > 5 AND c.index == 1 RETURN c"
     assert db.types(query) == ["SingletonNode", "IndexNode", "ReturnNode"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -18,6 +18,9 @@ Bounds = tuple[tuple[Closure, bool], ...]
 
 NUMBER, STRING = 2, 3
 """`rank` of numbers and of strings."""
+
+ENDS = frozenset(("_from", "_to"))
+"""The attributes of an edge that the edge index holds."""
 
 MOST_SKIPS = 200
 """Values of the first field of an index that are gone through for a range on the second."""
@@ -92,15 +95,25 @@ class Probe:
     # -- _from and _to
 
     def edge(self, collection: Any, batch: Batch, rt: Run) -> Iterator[Pair]:
+        return ((position, rowid) for position, _, rowid, _ in self.edges(collection, batch, rt))
+
+    def edges(self, collection: Any, batch: Batch, rt: Run) -> Iterator[tuple[int, str, int, str]]:
+        """(position, vertex asked, rowid of the edge, vertex at its other end)."""
         wanted = [[v for v in self.values(0, row, rt) if isinstance(v, str)] for row in batch]
         vertices = list(dict.fromkeys(vertex for row in wanted for vertex in row))
-        found: dict[str, list[int]] = {}
-        for vertex, rowid, _ in collection.edges("out" if self.field == "_from" else "in", vertices):
-            found.setdefault(vertex, []).append(rowid)
+        found: dict[str, list[tuple[int, str]]] = {}
+        for vertex, rowid, other in collection.edges("out" if self.field == "_from" else "in", vertices):
+            found.setdefault(vertex, []).append((rowid, other))
         for position, row_vertices in enumerate(wanted):
             for vertex in row_vertices:
-                for rowid in found.get(vertex, ()):
-                    yield position, rowid
+                for rowid, other in found.get(vertex, ()):
+                    yield position, vertex, rowid, other
+
+    def ends(self, collection: Any, batch: Batch, rt: Run) -> Iterator[tuple[int, dict[str, str]]]:
+        """(position, {_from, _to}): what the edge index knows of edges without reading them."""
+        outward = self.field == "_from"
+        for position, vertex, _, other in self.edges(collection, batch, rt):
+            yield position, {"_from": vertex, "_to": other} if outward else {"_from": other, "_to": vertex}
 
     # -- multi-dimensional indexes
 
@@ -264,11 +277,28 @@ class IndexScan:
             if len(self.probes) == 1 and self.probes[0].kind == "primary":
                 yield from self.by_key(collection, batch, rt)
                 continue
+            if self.covered:
+                yield from self.ends(collection, batch, rt, sizes)
+                continue
             for pairs in chunks(self.pairs(collection, batch, rt), sizes):
                 rt.check()
                 kept = self.rows(collection, batch, pairs, rt)
                 if kept:
                     yield kept
+
+    @property
+    def covered(self) -> bool:
+        """Whether the edge index holds all that is read."""
+        one = len(self.probes) == 1 and self.probes[0].kind == "edge"
+        return one and self.projection is not None and self.projection <= ENDS
+
+    def ends(self, collection: Any, batch: Batch, rt: Run, sizes: Sizes) -> Rows:
+        for found in chunks(self.probes[0].ends(collection, batch, rt), sizes):
+            rt.check()
+            rt.stats.scanned_index += len(found)
+            kept = self.copies(batch, found, rt)
+            if kept:
+                yield kept
 
     def by_key(self, collection: Any, batch: Batch, rt: Run) -> Rows:
         """Keys need no rowids: one statement gives the documents."""
@@ -318,7 +348,7 @@ class IndexScan:
             found = [(position, by_rowid[rowid]) for position, rowid in pairs if by_rowid[rowid] is not None]
         return self.copies(batch, found, rt)
 
-    def copies(self, batch: Batch, found: list[tuple[int, Any]], rt: Run) -> Batch:
+    def copies(self, batch: Batch, found: Sequence[tuple[int, Any]], rt: Run) -> Batch:
         slot, condition = self.slot, self.filter
         kept: Batch = []
         for position, document in found:

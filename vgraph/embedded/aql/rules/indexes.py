@@ -137,7 +137,7 @@ def _edge(found: Sequence[Term]) -> Iterator[Choice]:
         if term.path in ("_from", "_to") and term.op in ("==", "IN"):
             equal = p.Equal(term.value, term.op == "IN")
             lookup = p.Lookup("edge", 0, term.path, (equal,), (), (), term.condition)
-            yield Choice(lookup, (term.condition,), (1, 3))
+            yield Choice(lookup, (term.condition,), (2, 3))
 
 
 def _sorted(index: Any, found: Sequence[Term]) -> Choice | None:
@@ -233,16 +233,22 @@ def find(
     choice = best(collection, simple, options)
     if choice is not None and choice.rank[0] > 1:
         return Found((choice.lookup,), choice.covered)
-    alternatives = alternative(collection, variable, conditions, unknown, options) if choice is None else None
-    if choice is not None:
+    least = None if choice is None else choice.rank[0] + 1
+    alternatives = alternative(collection, variable, conditions, unknown, options, least)
+    if choice is not None and alternatives is None:
         return Found((choice.lookup,), choice.covered)
     return alternatives
 
 
 def alternative(
-    collection: Any, variable: Variable, conditions: Sequence[Expr], unknown: set[Variable], options: p.Options
+    collection: Any,
+    variable: Variable,
+    conditions: Sequence[Expr],
+    unknown: set[Variable],
+    options: p.Options,
+    least: int | None = None,
 ) -> Found | None:
-    """An OR each branch of which an index answers, together with the other conditions."""
+    """An OR each branch of which an index answers (at least so well), together with the other conditions."""
     for condition in conditions:
         branches = list(disjuncts(condition))
         if len(branches) < 2 or len(branches) > MAX_BRANCHES:
@@ -252,7 +258,7 @@ def alternative(
         for branch in branches:
             parts = [*conjuncts(branch), *others]
             choice = best(collection, [t for part in parts for t in terms(part, variable, unknown)], options)
-            if choice is None:
+            if choice is None or (least is not None and choice.rank[0] < least):
                 break
             lookups.append(replace(choice.lookup, unique=False))
         else:
