@@ -22,6 +22,7 @@ from arango.response import Response
 
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.garbage import held_back
 from vgraph.embedded.http import App, Request
 from vgraph.embedded.http.wire import failure
 
@@ -147,7 +148,8 @@ class EmbeddedHTTPClient(HTTPClient):
         except ArangoError as error:
             answer = failure(error)
         else:
-            answer = session.app.handle(request)
+            with held_back(len(request.body)):
+                answer = session.app.handle(request)
         return Response(
             method=method,
             url=url,
@@ -161,8 +163,9 @@ class EmbeddedHTTPClient(HTTPClient):
         return {**self.__dict__, "_app": None}
 
 
-def _dumps(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+def _dumps(value: Any) -> bytes:
+    """Bytes: the driver passes on what it is given, and nothing here wants text."""
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def open(url: str | os.PathLike[str], **options: Any) -> ArangoClient:

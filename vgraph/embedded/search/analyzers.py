@@ -175,7 +175,7 @@ class _Stems(dict[str, str]):
         self._stem = snowballstemmer.stemmer(name).stemWord
 
     def __missing__(self, word: str) -> str:
-        if word.isdigit():  # no language changes it
+        if word.isascii() and word.isdigit():  # no language changes it
             return word
         if len(self) >= _STEMMER_CACHE:
             self.clear()
