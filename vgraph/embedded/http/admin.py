@@ -103,7 +103,7 @@ def status(context: Context) -> Answer:
                 "readOnly": False,
                 "writeOpsEnabled": True,
                 "maintenance": False,
-                "progress": {},
+                "progress": {"phase": "in wait", "feature": "", "recoveryTick": 0},
             },
         }
     )

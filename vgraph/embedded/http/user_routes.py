@@ -9,7 +9,7 @@ from vgraph.embedded.engine import Transaction
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http.context import Context
 from vgraph.embedded.http.router import Routes
-from vgraph.embedded.http.wire import Answer, done, json_answer
+from vgraph.embedded.http.wire import Answer, done, empty, json_answer
 
 routes = Routes()
 
@@ -76,7 +76,7 @@ def create_token(context: Context, user: str) -> Answer:
 def remove_token(context: Context, user: str, token: str) -> Answer:
     with context.app.engine.writing() as txn:
         access_tokens.remove(txn, user, token)
-    return json_answer({})
+    return empty(200)
 
 
 @routes.on("GET", "/_api/user/{user}/database")

@@ -117,7 +117,12 @@ def _decay(rt: Runtime, name: str, args: tuple[Value, ...], shape: Callable[[flo
 
 @TABLE.add("DECAY_GAUSS", args=(5, 5))
 def decay_gauss(rt: Runtime, *args: Value) -> Value:
-    return _decay(rt, "DECAY_GAUSS", args, lambda far, scale, decay: math.exp(far**2 * math.log(decay) / scale**2))
+    return _decay(rt, "DECAY_GAUSS", args, _gauss)
+
+
+def _gauss(far: float, scale: float, decay: float) -> float:
+    variance = -(scale * scale) / (2 * math.log(decay))  # in the server's order, for the same last digit
+    return math.exp(-(far * far) / (2 * variance))
 
 
 @TABLE.add("DECAY_EXP", args=(5, 5))
