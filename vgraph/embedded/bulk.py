@@ -78,7 +78,7 @@ def _run(collection: Collection, drafts: list[Document]) -> list[Written | Arang
 
 def _draft(collection: Collection, doc: Any, keep_null: bool) -> Document | None:
     """A document with its system attributes, None when it is none or its key or its ends are not allowed."""
-    if type(doc) is not dict:
+    if type(doc) is not dict or ("_key" in doc and doc["_key"] is None):
         return None
     if not keep_null:
         doc = without_nulls(doc)

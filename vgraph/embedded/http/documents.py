@@ -56,7 +56,7 @@ def insert(context: Context, collection: str) -> Answer:
     body = context.request.json()
     options = _insert_options(context.request)
     if isinstance(body, list):
-        return _write_many(context, collection, body, lambda target, doc: target.insert(doc, **options), created=True)
+        return _write_all(context, collection, lambda target: target.insert_many(body, **options), created=True)
     return _write_one(context, collection, lambda target: target.insert(body, **options), created=True)
 
 
@@ -200,23 +200,25 @@ def _try(function: Callable[..., Any], *args: Any) -> Any:
 def _write_many(
     context: Context, name: str, items: list[Any], write: Callable[[Collection, Any], Written], *, created: bool = True
 ) -> Answer:
+    """Write item by item."""
+    return _write_all(context, name, lambda target: [_try(write, target, item) for item in items], created=created)
+
+
+def _write_all(
+    context: Context, name: str, write: Callable[[Collection], list[Written | ArangoError]], *, created: bool
+) -> Answer:
     """One transaction; a refused document is an error in its place, the others are written."""
     request = context.request
     silent = request.flag("silent")
-    results: list[Document] = []
-    succeeded = False
     with context.writing() as txn:
         target = txn.collection(name, write=True)
-        for item in items:
-            try:
-                written = write(target, item)
-            except ArangoError as error:
-                results.append(_item_error(error))
-                continue
-            succeeded = True
-            if not silent:
-                results.append(_described(request, written))
-        waited = succeeded and target.info.properties["waitForSync"]
+        found = write(target)
+        waited = target.info.properties["waitForSync"] and any(isinstance(item, Written) for item in found)
+    results = [
+        _described(request, item) if isinstance(item, Written) else _item_error(item)
+        for item in found
+        if not (silent and isinstance(item, Written))
+    ]
     status = (201 if created else 200) if waited or request.flag("waitForSync") else 202
     return json_answer(results, status, _error_codes(results))
 
