@@ -11,9 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from vgraph.media.encode import Mp4Writer
 from vgraph.store import Store, connect
+
+settings.register_profile("vgraph", deadline=None)  # a busy machine is no fault of the code
+settings.load_profile("vgraph")
 
 SERVER = os.environ.get("VGRAPH_TEST_ARANGO_URL")
 PASSWORD = os.environ.get("VGRAPH_TEST_ARANGO_PASSWORD", "")

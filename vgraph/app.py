@@ -218,7 +218,9 @@ class VGraph:
         keys = None if not cameras else tuple(_camera(name, known) for name in cameras)
         zones = {c["tz"] for c in known if keys is None or c["_key"] in keys}
         zone = zones.pop() if len(zones) == 1 else "UTC"
-        times = (None if value is None else moment(value, zone) for value in (start, end, not_after))
+        times = [None if value is None else moment(value, zone) for value in (start, end, not_after)]
+        if times[0] is not None and times[1] is not None and times[0] >= times[1]:
+            raise UserError(f"nothing lies between {start} and {end}: the start must be before the end")
         for document in documents or ():
             self._document(document)
         return Filters(keys, tuple(documents) if documents else None, *times)
@@ -256,9 +258,16 @@ class VGraph:
 
     def delete(self, document: str) -> dict[str, int]:
         """Remove a document, all that hangs on it and its frames; counts removed by collection."""
-        removed = self._store.delete_document(document)
+        deletion = self._store.delete_document(document)
         self.assets.delete(document)
-        return removed
+        if deletion.renamed:
+            self._vectors  # noqa: B018 - only the model that filled the database may write to it
+            vectors = self._embedder.embed([entity_text(entity) for entity in deletion.renamed])
+            records = [
+                {"_key": e["_key"], "embedding": v.tolist()} for e, v in zip(deletion.renamed, vectors, strict=True)
+            ]
+            self._store.write_embeddings("entities", records)
+        return dict(deletion.removed)
 
     def aql(self, query: str, binds: Mapping[str, Any] | None = None, *, limit: int = 1000) -> QueryResult:
         """Rows of a reading AQL query."""

@@ -161,7 +161,8 @@ def answer(given: Answer, zones: Mapping[str, str]) -> None:
 def cited(citation: Citation, tz: str) -> str:
     """One line that leads to the clip."""
     span = f"{clock(citation.offset_ms)}-{clock(citation.end_offset_ms)}"
-    return f"camera {citation.camera_label}, {wall(citation.start_ms, tz)}, {citation.uri} at {span} [chunk {citation.chunk}]"
+    when = wall(citation.start_ms, tz) if citation.clock_known else "time unknown"
+    return f"camera {citation.camera_label}, {when}, {citation.uri} at {span} [chunk {citation.chunk}]"
 
 
 def evidence(found: Evidence, zones: Mapping[str, str]) -> None:
@@ -179,9 +180,9 @@ def evidence(found: Evidence, zones: Mapping[str, str]) -> None:
 def _chunk(chunk: EvidenceChunk, ranks: Mapping[str, int] | None) -> None:
     """A chunk with its lines; `ranks` is its place in each leg of the search, None when something else led to it."""
     how = ", ".join(f"{leg} {rank}" for leg, rank in sorted(ranks.items())) if ranks else chunk.via
+    when = wall(chunk.start_ms, chunk.tz) if chunk.clock_known else "time unknown"
     out.print(
-        f"[bold]{escape(chunk.camera_label)}[/] {wall(chunk.start_ms, chunk.tz)} "
-        f"+{clock(chunk.offset_ms)} [dim]{chunk.id} ({escape(how)})[/]"
+        f"[bold]{escape(chunk.camera_label)}[/] {when} +{clock(chunk.offset_ms)} [dim]{chunk.id} ({escape(how)})[/]"
     )
     for line in chunk.lines:
         out.print(f"    {escape(line.modality)}: {escape(line.text)}")

@@ -263,13 +263,16 @@ class Sidecars:
     warnings: tuple[str, ...] = ()
 
 
+Modality = Literal["caption", "speech", "ocr", "detection"]
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One statement of a chunk's text with its own interval: the grain at which claims are cited."""
 
     offset_ms: int
     end_offset_ms: int
-    modality: Literal["caption", "speech", "ocr", "detection"]
+    modality: Modality
     text: str
     origin: str
 
@@ -341,7 +344,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceChunk:
-    """A chunk as evidence. `via` says how it was reached: `hit`, `hop:<n>`, `neighbour`."""
+    """A chunk as evidence. `via` says how it was reached: `hit`, `hop:<n>`, `neighbour`.
+
+    Without `clock_known` nobody knows when the recording began, and only its media offsets mean anything.
+    """
 
     id: str
     document: str
@@ -357,6 +363,7 @@ class EvidenceChunk:
     frames: tuple[tuple[int, str], ...]
     uri: str
     tz: str
+    clock_known: bool
     score: float
     via: str
     origins: Mapping[str, str]
@@ -410,7 +417,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a claim can be checked: the clip `uri` from `offset_ms` to `end_offset_ms`, seen by `camera` at `start_ms` UTC."""
+    """Where a claim can be checked: the clip `uri` from `offset_ms` to `end_offset_ms`, seen by `camera` at `start_ms` UTC.
+
+    Without `clock_known` the time is not known, and `start_ms` only counts from 1970.
+    """
 
     chunk: str
     document: str
@@ -423,6 +433,7 @@ class Citation:
     uri: str
     frame: str | None
     quote: str = ""
+    clock_known: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ def chunk(number: int, *texts: str) -> EvidenceChunk:
     return EvidenceChunk(
         id=f"c{number}", document="d", camera="dock", camera_label="Dock", index=number, start_ms=1_000_000 + number * 30_000,
         end_ms=1_030_000 + number * 30_000, offset_ms=0, end_offset_ms=30_000, text="\n".join(texts), lines=lines,
-        frames=((0, "d/000/0.jpg"), (6000, "d/000/6000.jpg")), uri="/videos/dock.mp4", tz="UTC", score=1.0, via="hit", origins={},
+        frames=((0, "d/000/0.jpg"), (6000, "d/000/6000.jpg")), uri="/videos/dock.mp4", tz="UTC", clock_known=True, score=1.0,
+        via="hit", origins={},
     )  # fmt: skip
 
 

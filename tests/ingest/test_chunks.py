@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vgraph.ingest.chunks import Signals, clip_track, compose, overlapping
-from vgraph.types import Box, Caption, Detection, Line, Segment, TextRead, Track, Utterance
+from vgraph.ingest.chunks import Chunk, Signals, clip_track, compose, overlapping
+from vgraph.types import Box, Caption, Detection, Extraction, Line, Segment, TextRead, Track, Utterance
 
 SEGMENT = Segment(1, 30_000, 60_000, "window")
 BOX = Box(0, 0, 10, 20)
@@ -33,13 +33,26 @@ def test_lines_stand_in_order_of_time_whatever_sense_they_come_from() -> None:
     assert text.origins == {"speech": "given", "detection": "given", "ocr": "rapidocr", "caption": "given"}
 
 
-def test_a_caption_across_two_segments_is_told_in_both_within_their_bounds() -> None:
+def test_a_caption_across_two_segments_is_told_in_both_with_its_own_interval() -> None:
+    """A citation of it must lead to where it happened, not to where the chunk was cut."""
     caption = Caption(25_000, 65_000, "They talk.", "given")
-    first, second = Segment(0, 0, 30_000, "window"), SEGMENT
-    assert [compose(Signals(s, captions=overlapping([caption], s))).lines[0].offset_ms for s in (first, second)] == [
-        25_000,
-        30_000,
-    ]
+    for segment in (Segment(0, 0, 30_000, "window"), SEGMENT):
+        (line,) = compose(Signals(segment, captions=overlapping([caption], segment))).lines
+        assert (line.offset_ms, line.end_offset_ms) == (25_000, 65_000)
+
+
+def test_a_chunk_is_known_when_its_last_statement_has_ended() -> None:
+    caption = Caption(25_000, 65_000, "They talk.", "given")
+    signals = Signals(SEGMENT, captions=(caption,))
+    assert Chunk(signals, compose(signals), Extraction((), (), "structured")).known_offset_ms == 65_000
+    assert (
+        Chunk(Signals(SEGMENT), compose(Signals(SEGMENT)), Extraction((), (), "structured")).known_offset_ms == 60_000
+    )
+
+
+def test_things_of_which_only_motion_is_known_are_said_to_move() -> None:
+    tracks = (Track("1", "motion", (detection(32_000, "motion"),)), Track("2", "person", (detection(33_000),)))
+    assert compose(Signals(SEGMENT, tracks=tracks)).text == "Detected: 1 person, 1 moving, motion of something"
 
 
 def test_a_moment_belongs_where_it_lies_and_half_open_ends_do_not_touch() -> None:

@@ -92,7 +92,46 @@ def test_captions_may_give_wall_clock_times_when_a_start_is_known(
     video = make_video()
     beside(video, [{"start": "2026-03-03T09:00:01+01:00", "end": "2026-03-03T09:00:03+01:00", "text": "A van."}], None)
     run(video, store, tmp_path, start_ms=1_772_524_800_000)
-    assert rows(store, "FOR c IN chunks SORT c.index RETURN c.lines[0][0]") == [1_000, 2_000]
+    assert rows(store, "FOR c IN chunks SORT c.index RETURN c.lines[0][0]") == [1_000, 1_000]
+
+
+def test_a_start_once_given_stays_until_another_is_given(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    video = make_video()
+    run(video, store, tmp_path, start_ms=1_772_524_800_000)
+    assert run(video, store, tmp_path).outcome == "unchanged"
+    assert store.documents()[0]["start_ms"] == 1_772_524_800_000
+    run(video, store, tmp_path, start_ms=1_772_524_900_000)
+    assert store.documents()[0]["start_ms"] == 1_772_524_900_000
+
+
+def test_recordings_with_dated_names_are_from_one_camera(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    reports = [run(make_video(f"gate-2026-03-02_08-{m}-00.mp4", 2, seed=m), store, tmp_path) for m in (15, 45)]
+    assert [report.camera for report in reports] == ["gate", "gate"]
+
+
+def test_without_a_start_time_the_report_warns(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    assert any("--start" in warning for warning in run(make_video(), store, tmp_path).warnings)
+
+
+def test_a_name_or_description_only_a_deleted_document_gave_is_gone(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    def named(name: str, description: str) -> list[dict[str, Any]]:
+        entity = {"name": name, "type": "person", "id": "p1", "description": description}
+        return [{"start": 0, "end": 1, "text": f"{name} waits.", "entities": [entity]}]
+
+    first, second = make_video("a.mp4", 2, seed=1), make_video("b.mp4", 2, seed=2)
+    beside(first, named("Ana", "in red"), None)
+    beside(second, named("Dr. Ruiz", "in blue"), None)
+    report, _ = run(first, store, tmp_path), run(second, store, tmp_path)
+    assert rows(store, "FOR e IN entities RETURN [e.name, e.aliases, e.description]") == [
+        ["Ana", ["Ana", "Dr. Ruiz"], "in red"]
+    ]
+    deletion = store.delete_document(report.document)
+    assert [entity["name"] for entity in deletion.renamed] == ["Dr. Ruiz"]
+    assert rows(store, "FOR e IN entities RETURN [e.name, e.aliases, e.description]") == [
+        ["Dr. Ruiz", ["Dr. Ruiz"], "in blue"]
+    ]
 
 
 def test_relations_carry_interval_camera_chunk_and_supporting_text(

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from vgraph.errors import UserError
-from vgraph.media.start import name_time, start_time
+from vgraph.media.start import name_time, name_without_time, start_time
 from vgraph.types import StartSource, StartTime, Video, VideoTrack
 
 MARCH_2 = 1_772_439_300_000  # 2026-03-02T08:15:00Z
@@ -108,3 +108,17 @@ def test_a_container_stamped_at_the_end_is_corrected_by_the_name():
 def test_an_unknown_zone_is_the_callers_error(tz):
     with pytest.raises(UserError, match="zone"):
         start_time(None, None, video(), tz)
+
+
+@pytest.mark.parametrize(
+    ("stem", "label"),
+    [
+        ("gate-2026-03-02_08-15-00", "gate"),
+        ("2026-03-02T08-15-00Z dock 2", "dock 2"),
+        ("VID_20191220_170832", "VID"),
+        ("20260302_081500", "20260302_081500"),
+        ("loading dock", "loading dock"),
+    ],
+)
+def test_a_cameras_label_is_the_name_without_its_time(stem: str, label: str) -> None:
+    assert name_without_time(stem) == label

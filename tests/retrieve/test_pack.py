@@ -16,7 +16,7 @@ def chunk(number: int, *texts: str) -> EvidenceChunk:
     return EvidenceChunk(
         id=f"d-{number:010d}", document="d", camera="dock", camera_label="Dock", index=number, start_ms=number * 30_000,
         end_ms=(number + 1) * 30_000, offset_ms=0, end_offset_ms=30_000, text="\n".join(texts), lines=lines, frames=(),
-        uri="/videos/dock.mp4", tz="Europe/Berlin", score=1.0, via="hit", origins={},
+        uri="/videos/dock.mp4", tz="Europe/Berlin", clock_known=True, score=1.0, via="hit", origins={},
     )  # fmt: skip
 
 
@@ -60,6 +60,17 @@ def test_the_budget_is_never_passed(chunks: list[list[str]], quotes: list[str], 
 
 
 def test_a_relation_tells_where_it_was_seen_and_what_supports_it() -> None:
-    told = relation_text(replace(relation("Ana carries crate 25."), start_ms=60_000), "UTC")
+    told = relation_text(replace(relation("Ana carries crate 25."), start_ms=60_000), replace(chunk(0, "x"), tz="UTC"))
     assert told.startswith("[d-0000000000] Ana carries crate 25, camera dock, 1970-01-01 00:01:00 UTC")
     assert told.endswith('("Ana carries crate 25.")')
+
+
+def test_every_relation_kept_leads_to_a_chunk_that_is_kept() -> None:
+    kept, relations, _, _ = pack([chunk(0, "x"), chunk(1, "y" * 2000)], [relation(), relation(key="d-0000000009")], 300)
+    assert [r.chunk for r in relations] == ["d-0000000000"]
+    assert {r.chunk for r in relations} <= {c.id for c in kept}
+
+
+def test_where_nobody_knows_when_it_began_only_media_time_is_told() -> None:
+    _, _, text, _ = pack([replace(chunk(2, "Ana waits."), clock_known=False)], [], 1000)
+    assert "time unknown, at 0:00:00 of the recording" in text and "+0:00:00 caption" in text and "1970" not in text

@@ -28,7 +28,7 @@ def chunk(document: str, camera: str, index: int, text: str) -> dict[str, Any]:
     start = index * 1000
     return {
         "_key": f"{document}-{index:04d}", "document": document, "camera": camera, "index": index, "start_ms": start,
-        "end_ms": start + 1000, "offset_ms": start, "end_offset_ms": start + 1000, "text": text,
+        "end_ms": start + 1000, "offset_ms": start, "end_offset_ms": start + 1000, "known_ms": start + 1000, "text": text,
         "lines": [[start, start + 1000, "caption", "given", text]], "frames": [], "origins": {}, "embedding": vector(),
     }  # fmt: skip
 
@@ -57,6 +57,8 @@ def corpus(document: str, camera: str, size: int = 40) -> GraphDelta:
             camera,
             start_ms=c["start_ms"],
             end_ms=c["end_ms"],
+            mention=f"person{c['index'] % 5}",
+            description="",
         )
         for c in chunks
     ]
@@ -64,6 +66,7 @@ def corpus(document: str, camera: str, size: int = 40) -> GraphDelta:
         edge(
             "l", f"entities/p{n % 5}", f"entities/p{(n + 1) % 5}", document, camera, relation="passes", chunk=f"{document}-{n:04d}",
             start_ms=n * 1000, end_ms=n * 1000 + 1000, supporting_text="", confidence=1.0, recorded_ms=1,
+            known_ms=n * 1000 + 1000,
         )
         for n in range(size)
     ]  # fmt: skip
@@ -251,7 +254,9 @@ def test_neighbours_are_stitched_along_the_chain_within_the_filters(filled: Stor
 
 def test_deleting_a_document_leaves_the_other_untouched(filled: Store) -> None:
     before = [r for r in filled.export() if r[1].get("document") == "two"]
-    removed = filled.delete_document("one")
+    deletion = filled.delete_document("one")
+    removed = deletion.removed
+    assert not deletion.renamed
     assert removed["chunks"] == 40 and removed["documents"] == 1 and "entities" not in removed
     assert [r for r in filled.export() if r[1].get("document") == "two"] == before
     assert filled.aql("FOR e IN entities RETURN e.cameras").rows == [["gate"]] * 5

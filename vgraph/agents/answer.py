@@ -12,6 +12,11 @@ from vgraph.prompts import prompt, quoted
 from vgraph.types import Answer, AnswerStatus, Claim, Completion, Evidence, EvidenceChunk, Message
 
 EXTRACTIVE = "extractive"
+NOT_COVERED = (
+    "Not found: no statement of the evidence covers the question. "
+    "Without a chat model, counting, order and reasoning are beyond it."
+)
+EMPTY = "Not recorded: the graph holds no recording of the cameras asked about."
 TEXTS = {
     AnswerStatus.not_found: "Not found: nothing recorded answers this.",
     AnswerStatus.not_recorded: "Not recorded: no camera asked about covers that time.",
@@ -100,4 +105,9 @@ def _with(claims: tuple[Claim, ...], evidence: Evidence, method: str) -> Answer:
 
 
 def _without(status: AnswerStatus, evidence: Evidence, method: str) -> Answer:
-    return Answer(evidence.question, status, TEXTS[status], (), method, evidence)
+    text = TEXTS[status]
+    if status is AnswerStatus.not_found and method == EXTRACTIVE:
+        text = NOT_COVERED
+    if status is AnswerStatus.not_recorded and evidence.filters.start_ms is None and evidence.filters.end_ms is None:
+        text = EMPTY
+    return Answer(evidence.question, status, text, (), method, evidence)

@@ -23,6 +23,7 @@ def cite(chunk: EvidenceChunk, line: Line | None) -> Citation:
         uri=chunk.uri,
         frame=_frame(chunk, start, end),
         quote="" if line is None else line.text,
+        clock_known=chunk.clock_known,
     )
 
 

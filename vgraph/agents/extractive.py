@@ -1,9 +1,9 @@
 """An answer without a chat model: the statements of the evidence that cover the question best, word for word, each cited.
 
-A statement is a sentence of a chunk's line, or a relation with its supporting text. Its coverage is the share of the question's
-content words it holds, weighted by how rare they are in the evidence, so that a word nothing has (the thing asked about was never
-seen) weighs most. Below COVERED nothing is claimed; nor is it when the statement lacks a number or an entity that the question names.
-One that names all of them may cover less (NAMED): "gives the crate to Ana" tells who handed it to her.
+A statement is a sentence of a chunk's line, or a relation with its supporting text, and the camera it was seen on. Its coverage is
+the share of the question's content words it holds, weighted by how rare they are in the evidence, so that a word nothing has (the
+thing asked about was never seen) weighs most. Below COVERED nothing is claimed; nor is it when the statement lacks a number or an
+entity that the question names. One that names all of them may cover less (NAMED): "gives the crate to Ana" tells who handed it to her.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from vgraph.agents.cite import cite
 from vgraph.retrieve.intent import without_times
-from vgraph.retrieve.pack import wall
+from vgraph.retrieve.pack import moment
 from vgraph.retrieve.words import content_words
 from vgraph.types import Claim, Evidence, EvidenceChunk, EvidenceRelation, Line
 
@@ -52,7 +52,7 @@ def extract_claims(evidence: Evidence, similarity: Similarity | None = None) -> 
 def _claim(statement: Statement) -> Claim:
     """When, on which camera, and what the evidence says there."""
     citation = cite(statement.chunk, statement.line)
-    when = wall(citation.start_ms, statement.chunk.tz)
+    when = moment(statement.chunk, citation.offset_ms)
     return Claim(f"{when}, {citation.camera_label}: {statement.line.text}", (citation,))
 
 
@@ -78,7 +78,8 @@ def _lines(evidence: Evidence) -> Iterator[Statement]:
     for place, chunk in enumerate(evidence.chunks):
         for line in chunk.lines:
             for sentence in _SENTENCE_END.split(line.text):
-                yield Statement(chunk, replace(line, text=sentence), content_words(sentence), place)
+                words = content_words(f"{sentence} {chunk.camera_label}")
+                yield Statement(chunk, replace(line, text=sentence), words, place)
 
 
 def _relations(evidence: Evidence) -> Iterator[Statement]:
@@ -90,7 +91,7 @@ def _relations(evidence: Evidence) -> Iterator[Statement]:
             zero = chunk.start_ms - chunk.offset_ms
             text = f"{relation.source_name} {relation.relation} {relation.target_name}"
             line = Line(relation.start_ms - zero, relation.end_ms - zero, "caption", text, "relation")
-            yield Statement(chunk, line, content_words(f"{text} {_telling(relation)}"), place)
+            yield Statement(chunk, line, content_words(f"{text} {_telling(relation)} {chunk.camera_label}"), place)
 
 
 def _telling(relation: EvidenceRelation) -> str:
@@ -116,8 +117,16 @@ def _required(evidence: Evidence) -> frozenset[str]:
 
 
 def _distinct(statements: Sequence[Statement]) -> list[Statement]:
-    """One of each statement: overlapping windows repeat lines, and a relation repeats the line that tells it."""
-    found: dict[tuple[str, str], Statement] = {}
+    """One of each fact: overlapping windows repeat lines, and a relation repeats the line that tells it."""
+    kept: list[Statement] = []
     for statement in statements:
-        found.setdefault((statement.line.text, statement.chunk.document), statement)
-    return list(found.values())
+        if not any(_same(statement, other) for other in kept):
+            kept.append(statement)
+    return kept
+
+
+def _same(one: Statement, other: Statement) -> bool:
+    """Of one recording, at one time, and neither says what the other does not."""
+    together = one.line.offset_ms <= other.line.end_offset_ms and other.line.offset_ms <= one.line.end_offset_ms
+    alike = one.words <= other.words or other.words <= one.words
+    return one.chunk.document == other.chunk.document and together and alike

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from vgraph.types import Caption, Extraction, Line, Segment, StoredFrame, TextRead, Track, Utterance
+from vgraph.types import Caption, Extraction, Line, Modality, Segment, StoredFrame, TextRead, Track, Utterance
 
 MOTION = "motion"
 
@@ -60,6 +60,11 @@ class Chunk:
     def warnings(self) -> tuple[str, ...]:
         return (*self.signals.warnings, *self.extraction.warnings)
 
+    @property
+    def known_offset_ms(self) -> int:
+        """When all that the chunk says had happened: its end, or that of a statement that reaches beyond it."""
+        return max(self.signals.segment.end_offset_ms, *(line.end_offset_ms for line in self.text.lines), 0)
+
 
 def overlapping(items: Iterable[S], segment: Segment) -> tuple[S, ...]:
     """What shares time with the segment; a moment (start = end) counts where it lies."""
@@ -88,21 +93,20 @@ def compose(signals: Signals) -> ChunkText:
 
 
 def _caption_lines(signals: Signals) -> list[Line]:
-    return [_line(c, signals.segment, "caption", c.text, c.origin) for c in signals.captions if c.text.strip()]
+    return [_line(c, "caption", c.text, c.origin) for c in signals.captions if c.text.strip()]
 
 
 def _speech_lines(signals: Signals) -> list[Line]:
-    return [_line(u, signals.segment, "speech", _said(u), u.origin) for u in signals.utterances if u.text.strip()]
+    return [_line(u, "speech", _said(u), u.origin) for u in signals.utterances if u.text.strip()]
 
 
 def _said(utterance: Utterance) -> str:
     return f"{utterance.speaker}: {utterance.text.strip()}" if utterance.speaker else utterance.text.strip()
 
 
-def _line(item: Spanned, segment: Segment, modality: str, text: str, origin: str) -> Line:
-    start = max(item.offset_ms, segment.offset_ms)
-    end = min(max(item.end_offset_ms, item.offset_ms), segment.end_offset_ms)
-    return Line(start, max(start, end), modality, " ".join(text.split()), origin)  # type: ignore[arg-type]
+def _line(item: Spanned, modality: Modality, text: str, origin: str) -> Line:
+    """A statement keeps its own interval, also where it reaches beyond its chunk: that is where a citation must lead."""
+    return Line(item.offset_ms, max(item.end_offset_ms, item.offset_ms), modality, " ".join(text.split()), origin)
 
 
 def _read_lines(signals: Signals) -> list[Line]:
@@ -123,10 +127,16 @@ def _detection_lines(signals: Signals) -> list[Line]:
     if not signals.tracks:
         return []
     clipped = [clip_track(track, signals.segment) for track in signals.tracks]
-    counts = Counter(track.label for track in clipped)
-    text = "Detected: " + ", ".join(f"{count} {label}" for label, count in sorted(counts.items()))
     start, end = min(t.offset_ms for t in clipped), max(t.end_offset_ms for t in clipped)
-    return [Line(start, end, "detection", text, clipped[0].detections[0].origin)]
+    return [Line(start, end, "detection", _counted(clipped), clipped[0].detections[0].origin)]
+
+
+def _counted(tracks: Sequence[Track]) -> str:
+    """What was followed: `Detected: 2 person, 1 truck`; things of which only motion is known are said to move."""
+    counts = Counter(track.label for track in tracks)
+    moving = counts.pop(MOTION, 0)
+    seen = [f"{count} {label}" for label, count in sorted(counts.items())]
+    return "Detected: " + ", ".join([*seen, f"{moving} moving, motion of something"] if moving else seen)
 
 
 def clip_track(track: Track, segment: Segment) -> Track:

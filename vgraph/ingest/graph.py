@@ -226,6 +226,7 @@ def _chunk(place: Place, chunk: Chunk, vector: NDArray[np.float32]) -> Record:
         "frames": [[frame.offset_ms, frame.asset] for frame in signals.frames],
         "warnings": list(chunk.warnings),
         "embedding": vector.tolist(),
+        "known_ms": place.at(chunk.known_offset_ms),
         **_span(place, segment.offset_ms, segment.end_offset_ms),
     }
 
@@ -347,6 +348,7 @@ def _mentions(place: Place, chunk: Chunk) -> Iterator[Record]:
         carries = {
             "modality": seen.modality,
             "mention": seen.mention.name,
+            "description": seen.mention.description,
             "confidence": seen.mention.confidence,
             **_span(place, seen.offset_ms, seen.end_offset_ms),
         }
@@ -373,6 +375,7 @@ def _link(place: Place, chunk: Chunk, relation: Relation, ends: tuple[Mention, M
         "supporting_text": relation.supporting_text,
         "confidence": relation.confidence,
         "method": chunk.extraction.method,
+        "known_ms": place.at(chunk.known_offset_ms),
         "recorded_ms": recorded_ms,
         "retracted_ms": None,
         **_span(place, start, end),

@@ -38,7 +38,7 @@ from vgraph.media.frames import frames
 from vgraph.media.probe import probe
 from vgraph.media.segments import scenes, windows
 from vgraph.media.sidecars import read_meta, read_sidecars
-from vgraph.media.start import start_time
+from vgraph.media.start import name_without_time, start_time
 from vgraph.models import Captioner, ChatModel, Detector, Embedder, ImageEmbedder, Reader, Transcriber
 from vgraph.models.given import GivenCaptions, GivenDetections, GivenUtterances
 from vgraph.models.tracking import track
@@ -206,7 +206,9 @@ def _prepare(
     key = camera_key(info.label)
     document = document_key(video.content_hash, key)
     record = camera_record(key, info, store.camera(key))
-    start = start_time(start_ms, meta.start_ms, video, record["tz"])
+    start = _start(store, document, start_ms, meta, video, record["tz"])
+    if start.source is StartSource.unknown:
+        notes.warnings.append("no start time is known: times count from the first frame; --start gives it")
     place = Place(document, key, _utc(start, record["clock"]["offset_ms"]))
     known_start = None if start.source is StartSource.unknown else place.start_ms
     sidecars = read_sidecars(video.path, video.picture, start_ms=known_start)
@@ -217,6 +219,13 @@ def _prepare(
     if not job.done("complete"):
         store.apply(document_delta(place, record, _vertex(job, start)))
     return job
+
+
+def _start(store: Store, document: str, flag_ms: int | None, meta: Sidecars, video: Video, tz: str) -> StartTime:
+    """A start once given by hand stays, until another is given."""
+    if flag_ms is None and (known := store.document(document)) and known["start_source"] == StartSource.flag:
+        flag_ms = known["start_ms"]
+    return start_time(flag_ms, meta.start_ms, video, tz)
 
 
 def _utc(start: StartTime, clock_offset_ms: int) -> int:
@@ -239,7 +248,7 @@ def _vertex(job: _Job, start: StartTime) -> Record:
 
 
 def _camera_info(video: Video, meta: Sidecars, camera: str | None, tz: str | None) -> CameraInfo:
-    given = meta.camera or CameraInfo(label=video.path.stem)
+    given = meta.camera or CameraInfo(label=name_without_time(video.path.stem))
     return replace(given, label=camera or given.label, tz=tz or given.tz)
 
 

@@ -93,3 +93,13 @@ def _offset(text: str | None) -> datetime.tzinfo | None:
 def _counted(name: str) -> Iterator[int]:
     for match in _EPOCH.finditer(name):
         yield int(match[1]) * 1000 + int(match[2] or 0)
+
+
+def name_without_time(name: str) -> str:
+    """A file's name without its date and time and what joins them, for the camera's label; the whole name when nothing else is in it.
+
+    `gate-2026-03-02_08-15-00` and `gate-2026-03-02_08-45-00` are both from `gate`.
+    """
+    rest = _EPOCH.sub(" ", _DATE_TIME.sub(" ", name))
+    parts = (part.strip(" -_.@") for part in rest.split(" "))
+    return " ".join(part for part in parts if part) or name

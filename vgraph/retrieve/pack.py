@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from vgraph.types import EvidenceChunk, EvidenceRelation, Line
 
 RELATION_SHARE = 0.3
-"""At most this part of the budget goes to relations, the rest to chunks."""
+"""This part of the budget is kept for relations; chunks get it too when the relations do not need it."""
 
 
 def tokens_in(text: str) -> int:
@@ -21,35 +21,43 @@ def tokens_in(text: str) -> int:
 def pack(
     chunks: Sequence[EvidenceChunk], relations: Sequence[EvidenceRelation], budget: int
 ) -> tuple[tuple[EvidenceChunk, ...], tuple[EvidenceRelation, ...], str, int]:
-    """Keep the best (first) chunks and relations that fit, a chunk's lines cut where it does not fit whole; text in order of time."""
-    kept_relations, spent = _fitting_relations(relations, int(budget * RELATION_SHARE), {c.id: c for c in chunks})
+    """Keep the best (first) chunks that fit, the last cut to the lines that do, then relations told by those chunks; in order of time."""
+    kept, spent = _fitting_chunks(chunks, int(budget * (1 - RELATION_SHARE)))
+    at_hand = {chunk.id: chunk for chunk in kept}
+    told = [(r, relation_text(r, at_hand[r.chunk])) for r in relations if r.chunk in at_hand]
+    kept_relations, lines, spent = _fitting_relations(told, budget, spent)
+    if len(kept_relations) == len(told):
+        more, spent = _fitting_chunks(chunks[len(kept) :], budget - spent, spent)
+        kept = [*kept, *more]
+    ordered = sorted(kept, key=lambda chunk: (chunk.start_ms, chunk.id))
+    text = "\n".join([*(chunk_text(chunk) for chunk in ordered), *lines])
+    return tuple(kept), tuple(kept_relations), text, spent
+
+
+def _fitting_chunks(chunks: Sequence[EvidenceChunk], room: int, spent: int = 0) -> tuple[list[EvidenceChunk], int]:
+    """The first chunks that fit into so much room, and what is spent with them."""
     kept: list[EvidenceChunk] = []
     for chunk in chunks:
-        fitted = _fitting(chunk, budget - spent)
+        fitted = _fitting(chunk, room)
         if fitted is None:
             break
         kept.append(fitted)
-        spent += tokens_in(chunk_text(fitted))
-    ordered = sorted(kept, key=lambda chunk: (chunk.start_ms, chunk.id))
-    zone = {chunk.camera: chunk.tz for chunk in chunks}
-    parts = [
-        *(chunk_text(chunk) for chunk in ordered),
-        *(relation_text(r, zone.get(r.camera, "UTC")) for r in kept_relations),
-    ]
-    return tuple(kept), tuple(kept_relations), "\n".join(parts), spent
+        cost = tokens_in(chunk_text(fitted))
+        room, spent = room - cost, spent + cost
+    return kept, spent
 
 
 def _fitting_relations(
-    relations: Sequence[EvidenceRelation], budget: int, chunks: dict[str, EvidenceChunk]
-) -> tuple[list[EvidenceRelation], int]:
-    kept, spent = [], 0
-    for relation in relations:
-        zone = chunks[relation.chunk].tz if relation.chunk in chunks else "UTC"
-        cost = tokens_in(relation_text(relation, zone))
+    told: Sequence[tuple[EvidenceRelation, str]], budget: int, spent: int
+) -> tuple[list[EvidenceRelation], list[str], int]:
+    kept, lines = [], []
+    for relation, text in told:
+        cost = tokens_in(text)
         if spent + cost <= budget:
             kept.append(relation)
+            lines.append(text)
             spent += cost
-    return kept, spent
+    return kept, lines, spent
 
 
 def _fitting(chunk: EvidenceChunk, room: int) -> EvidenceChunk | None:
@@ -71,21 +79,35 @@ def chunk_text(chunk: EvidenceChunk) -> str:
 
 
 def _head(chunk: EvidenceChunk) -> str:
-    start, end = wall(chunk.start_ms, chunk.tz), wall(chunk.end_ms, chunk.tz, date=False)
-    return f"[{chunk.id}] camera {chunk.camera_label} ({chunk.camera}), {start} to {end}, at {offset(chunk.offset_ms)} of the recording"
+    return f"[{chunk.id}] camera {chunk.camera_label} ({chunk.camera}), {_when(chunk)}"
+
+
+def _when(chunk: EvidenceChunk) -> str:
+    at = f"at {offset(chunk.offset_ms)} of the recording"
+    if not chunk.clock_known:
+        return f"time unknown, {at}"
+    return f"{wall(chunk.start_ms, chunk.tz)} to {wall(chunk.end_ms, chunk.tz, date=False)}, {at}"
 
 
 def _line(line: Line, chunk: EvidenceChunk) -> str:
-    at = wall(chunk.start_ms - chunk.offset_ms + line.offset_ms, chunk.tz, date=False)
-    return f"  {at} {line.modality}: {line.text}"
+    return f"  {moment(chunk, line.offset_ms, date=False)} {line.modality}: {line.text}"
 
 
-def relation_text(relation: EvidenceRelation, tz: str) -> str:
-    start, end = wall(relation.start_ms, tz), wall(relation.end_ms, tz, date=False)
+def moment(chunk: EvidenceChunk, offset_ms: int, *, date: bool = True) -> str:
+    """A moment of a chunk's recording as wall-clock time, or as media time where nobody knows when it began."""
+    if not chunk.clock_known:
+        return f"+{offset(offset_ms)}"
+    return wall(chunk.start_ms - chunk.offset_ms + offset_ms, chunk.tz, date=date)
+
+
+def relation_text(relation: EvidenceRelation, chunk: EvidenceChunk) -> str:
+    """A relation with the chunk that tells it."""
+    zero = chunk.start_ms - chunk.offset_ms
+    span = f"{moment(chunk, relation.start_ms - zero)} to {moment(chunk, relation.end_ms - zero, date=False)}"
     said = f' ("{relation.supporting_text}")' if relation.supporting_text else ""
     return (
-        f"[{relation.chunk}] {relation.source_name} {relation.relation} {relation.target_name}, camera {relation.camera}, "
-        f"{start} to {end}{said}"
+        f"[{relation.chunk}] {relation.source_name} {relation.relation} {relation.target_name}, "
+        f"camera {relation.camera}, {span}{said}"
     )
 
 

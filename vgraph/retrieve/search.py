@@ -75,9 +75,11 @@ def retrieve(
 
 
 def _timed(question: str, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> Filters:
-    """The filters with the time the question names, read in the cameras' zone (UTC where they have several)."""
-    zones = {camera["tz"] for camera in cameras}
-    last = max((camera["last_ms"] for camera in cameras if camera["last_ms"] is not None), default=None)
+    """The filters with the time the question names, read in the zone of the cameras asked about (UTC where they have several)."""
+    named = cameras_named(question, cameras)
+    asked = [camera for camera in cameras if camera["_key"] in named] or cameras
+    zones = {camera["tz"] for camera in asked}
+    last = max((camera["last_ms"] for camera in asked if camera["last_ms"] is not None), default=None)
     return with_time(filters, time_span(question, zones.pop() if len(zones) == 1 else "UTC", last))
 
 
@@ -133,6 +135,7 @@ def _evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Fil
         id=row["_key"], document=row["document"], camera=row["camera"], camera_label=row["camera_label"], index=row["index"],
         start_ms=row["start_ms"], end_ms=row["end_ms"], offset_ms=row["offset_ms"], end_offset_ms=row["end_offset_ms"],
         text=row["text"], lines=lines, frames=tuple((at, asset) for at, asset in row["frames"]), uri=row["uri"], tz=row["tz"],
+        clock_known=row["clock_known"],
         score=score, via=via, origins=row["origins"],
     )  # fmt: skip
 

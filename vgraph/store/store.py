@@ -38,6 +38,14 @@ class EmbeddingSpace:
 
 
 @dataclass(frozen=True, slots=True)
+class Deletion:
+    """What a deletion removed, by collection, and the entities (`_key type name description`) whose embedding no longer fits."""
+
+    removed: Mapping[str, int]
+    renamed: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class QueryResult:
     rows: list[Any]
     count: int
@@ -177,8 +185,8 @@ class Store:
     def _transaction(self, write: Sequence[str]) -> _Transaction:
         return _Transaction(self._db, write)
 
-    def delete_document(self, key: str) -> dict[str, int]:
-        """Remove a document and all that hangs on it; entities seen elsewhere stay, their times recomputed. Counts removed."""
+    def delete_document(self, key: str) -> Deletion:
+        """Remove a document and all that hangs on it; entities seen elsewhere stay, with what is left of their times, cameras and names."""
         if self.document(key) is None:
             raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
         before = self.counts()
@@ -187,9 +195,10 @@ class Store:
             for collection in OF_A_DOCUMENT:
                 _run(db, "remove_of_document", document=key, collection=collection)
             _run(db, "remove_document", document=key)
-            _settle_entities(db, touched)
+            renamed = _settle_entities(db, touched)
         after = self.counts()
-        return {name: before[name] - after[name] for name in before if before[name] != after[name]}
+        removed = {name: before[name] - after[name] for name in before if before[name] != after[name]}
+        return Deletion(removed, renamed)
 
     # --- reading --------------------------------------------------------------------------------------------------------
 
@@ -388,11 +397,14 @@ def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
         _run(db, "write_records", records=records, collection=collection)
 
 
-def _settle_entities(db: Any, touched: Sequence[str]) -> None:
-    """After a deletion: entities nothing mentions go, the others' times and cameras are what is left."""
+def _settle_entities(db: schema.Database, touched: Sequence[str]) -> tuple[Record, ...]:
+    """After a deletion: entities nothing mentions go, the others become what is left of them. The renamed ones are returned."""
     uses = list(_run(db, "entity_uses", entities=list(touched)))
     gone = [use["_key"] for use in uses if not use["uses"]]
-    kept = [{k: v for k, v in use.items() if k != "uses"} for use in uses if use["uses"]]
+    kept = [use for use in uses if use["uses"]]
     _run(db, "remove_identities", entities=[f"entities/{key}" for key in gone])
     _run(db, "remove_entities", keys=gone)
-    _run(db, "update_entities", records=kept)
+    _run(
+        db, "update_entities", records=[{k: v for k, v in use.items() if k not in ("uses", "renamed")} for use in kept]
+    )
+    return tuple(use for use in kept if use["renamed"])

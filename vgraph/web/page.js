@@ -45,7 +45,8 @@ async function picture(asset) {
 
 async function showCitation(citation, into) {
   const span = `${clock(citation.offset_ms)} to ${clock(citation.end_offset_ms)}`;
-  const where = `camera ${citation.camera_label}, ${wall(citation.start_ms, citation.camera)}, ${citation.uri} at ${span}`;
+  const when = citation.clock_known ? wall(citation.start_ms, citation.camera) : "time unknown";
+  const where = `camera ${citation.camera_label}, ${when}, ${citation.uri} at ${span}`;
   into.append(element("div", where, "citation"));
   const image = citation.frame && (await picture(citation.frame));
   if (image) into.append(image);
