@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from vgraph.agents.cite import cite
 from vgraph.retrieve.intent import without_times
 from vgraph.retrieve.pack import moment
-from vgraph.retrieve.words import content_words
+from vgraph.retrieve.words import content_words, without_words
 from vgraph.types import Claim, Evidence, EvidenceChunk, EvidenceRelation, Line
 
 COVERED = 0.6
@@ -25,8 +25,8 @@ NAMED = 0.45
 NEAR_BEST = 0.9
 MOST_CLAIMS = 3
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+")
-MEANING = 0.25
-RANK = 0.1
+MEANING = 0.5
+RANK = 0.02
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """Cosine of a question with each of some texts, in [-1, 1]."""
@@ -57,7 +57,8 @@ def _claim(statement: Statement) -> Claim:
 
 
 def _ranked(evidence: Evidence, similarity: Similarity | None) -> list[tuple[Statement, float]]:
-    question = content_words(without_times(evidence.question))
+    asked = without_times(evidence.question)
+    question = content_words(asked)
     statements = [*_lines(evidence), *_relations(evidence)]
     if not question or not statements:
         return []
@@ -66,11 +67,18 @@ def _ranked(evidence: Evidence, similarity: Similarity | None) -> list[tuple[Sta
     least = NAMED if len(required) > 1 else COVERED
     coverage = [sum(w for word, w in weights.items() if word in s.words) for s in statements]
     kept = [(s, c) for s, c in zip(statements, coverage, strict=True) if c >= least and required <= s.words]
-    likeness = (
-        similarity(evidence.question, [s.line.text for s, _ in kept]) if similarity and kept else [0.0] * len(kept)
-    )
+    likeness = _likeness(asked, [s.line.text for s, _ in kept], required, similarity)
     scored = [(s, c + MEANING * like + RANK / (1 + s.place)) for (s, c), like in zip(kept, likeness, strict=True)]
     return sorted(scored, key=lambda item: (-item[1], item[0].chunk.start_ms, item[0].line.offset_ms))
+
+
+def _likeness(
+    asked: str, texts: Sequence[str], required: frozenset[str], similarity: Similarity | None
+) -> Sequence[float]:
+    """How near in meaning the rest of each statement is to the rest of the question, beside the names both have: `lifts` to `pick up`."""
+    if similarity is None or not texts:
+        return [0.0] * len(texts)
+    return similarity(without_words(asked, required), [without_words(text, required) for text in texts])
 
 
 def _lines(evidence: Evidence) -> Iterator[Statement]:

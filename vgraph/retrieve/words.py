@@ -32,6 +32,12 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(_lemma(word.removesuffix("'s")) for word in words if word not in STOP_WORDS)
 
 
+def without_words(text: str, words: frozenset[str]) -> str:
+    """The text's words in order, less those whose lemma is one of `words`."""
+    found = (word.group() for word in _WORD.finditer(unicodedata.normalize("NFKC", text)))
+    return " ".join(word for word in found if not content_words(word) & words)
+
+
 @lru_cache(maxsize=16_384)
 def _lemma(word: str) -> str:
     """The lemma's stem: the dictionary knows `gave`, the stemmer mends what it does not know (`crosses`)."""
