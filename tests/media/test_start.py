@@ -118,6 +118,7 @@ def test_an_unknown_zone_is_the_callers_error(tz):
         ("VID_20191220_170832", "VID"),
         ("20260302_081500", "20260302_081500"),
         ("loading dock", "loading dock"),
+        ("--json", "--json"),
     ],
 )
 def test_a_cameras_label_is_the_name_without_its_time(stem: str, label: str) -> None:

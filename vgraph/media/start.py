@@ -101,5 +101,7 @@ def name_without_time(name: str) -> str:
     `gate-2026-03-02_08-15-00` and `gate-2026-03-02_08-45-00` are both from `gate`.
     """
     rest = _EPOCH.sub(" ", _DATE_TIME.sub(" ", name))
+    if rest == name:
+        return name
     parts = (part.strip(" -_.@") for part in rest.split(" "))
     return " ".join(part for part in parts if part) or name
