@@ -125,11 +125,14 @@ def _required(evidence: Evidence) -> frozenset[str]:
 
 
 def _distinct(statements: Sequence[Statement]) -> list[Statement]:
-    """One of each fact: overlapping windows repeat lines, and a relation repeats the line that tells it."""
+    """One of each fact, the one that says most of it: overlapping windows repeat lines, and a relation repeats the line that tells it."""
     kept: list[Statement] = []
     for statement in statements:
-        if not any(_same(statement, other) for other in kept):
+        twin = next((place for place, other in enumerate(kept) if _same(statement, other)), None)
+        if twin is None:
             kept.append(statement)
+        else:
+            kept[twin] = max(kept[twin], statement, key=lambda one: len(one.line.text))
     return kept
 
 
