@@ -166,7 +166,7 @@ class VGraph:
 
     def _videos(self, paths: Iterable[Path | str], dated: bool) -> list[Path]:
         roots = self.settings.media.roots
-        found = [video for path in paths for video in _files(checked_path(path, roots))]
+        found = [checked_path(video, roots) for path in paths for video in _files(checked_path(path, roots))]
         if dated and len(found) > 1:
             raise UserError(f"--start is the start of one video, not of {len(found)}")
         return found
@@ -258,8 +258,7 @@ class VGraph:
 
     def delete(self, document: str) -> dict[str, int]:
         """Remove a document, all that hangs on it and its frames; counts removed by collection."""
-        deletion = self._store.delete_document(document)
-        self.assets.delete(document)
+        deletion = self._store.delete_document(document, also=self.assets.delete)
         if deletion.renamed:
             self._vectors  # noqa: B018 - only the model that filled the database may write to it
             vectors = self._embedder.embed([entity_text(entity) for entity in deletion.renamed])

@@ -131,7 +131,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """source -relation-> target by name; offsets are media time, None means the whole caption or chunk."""
+    """source -relation-> target by name; offsets are media time, None means the whole caption or chunk.
+
+    `ends` says which entities of these names are meant, where the source knows.
+    """
 
     source: str
     target: str
@@ -140,6 +143,7 @@ class Relation:
     end_offset_ms: int | None = None
     supporting_text: str = ""
     confidence: float = 1.0
+    ends: tuple[Mention | None, Mention | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)

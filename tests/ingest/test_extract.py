@@ -28,9 +28,9 @@ def test_captions_give_their_entities_and_relations_with_the_caption_as_support(
     found = extract.structured(signals(), {})
     assert found.method == "structured"
     assert [m.name for m in found.entities] == ["Ana Ruiz", "Bob", "crate 25"]
-    assert found.relations == (
-        Relation("Ana Ruiz", "crate 25", "hands over", 2_000, 4_000, "Ana Ruiz hands crate 25 to Bob.", 1.0),
-    )
+    ana, _, crate = found.entities
+    text = "Ana Ruiz hands crate 25 to Bob."
+    assert found.relations == (Relation("Ana Ruiz", "crate 25", "hands over", 2_000, 4_000, text, 1.0, (ana, crate)),)
 
 
 def test_a_speaker_is_the_captioned_person_of_that_name_and_mentions_whom_they_name() -> None:

@@ -11,13 +11,15 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import MakeVideo
-from vgraph.errors import MediaError, ModelError
+from vgraph.errors import MediaError, ModelError, UserError
 from vgraph.ingest import Options, Tools, ingest
 from vgraph.media.assets import Assets
 from vgraph.models.offline import HashEmbedder, ScriptedChat
@@ -408,3 +410,119 @@ def test_killed_at_twenty_moments_and_resumed_the_export_equals_an_undisturbed_r
         assert finish(start(folder, video))
         assert graph_of(folder) == calm
     assert killed >= 10, "most kills must fall into the ingest for the test to mean anything"
+
+
+# --- what changes while it is being read ------------------------------------------------------------------------------
+
+
+def when_first_told(stage: str, act: Callable[[], object]) -> Callable[[Progress], None]:
+    """A report that acts once, at the first word of a stage."""
+    left = [act]
+
+    def report(step: Progress) -> None:
+        if step.stage == stage and left:
+            left.pop()()
+
+    return report
+
+
+def test_a_document_deleted_while_it_is_ingested_leaves_nothing_behind(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=8)
+    beside(video)
+
+    def delete() -> None:
+        store.delete_document(store.documents()[0]["_key"])
+
+    with pytest.raises(UserError, match="was deleted"):
+        run(video, store, tmp_path, report=when_first_told("chunks", delete))
+    left = {name: count for name, count in store.counts().items() if count}
+    assert left.keys() <= {"cameras", "vgraph_meta"}
+    assert run(video, store, tmp_path).outcome == "ingested"
+
+
+def test_a_document_begun_anew_with_other_settings_is_not_mixed_with_the_old_ones(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=8)
+    beside(video)
+
+    def anew() -> None:
+        run(video, store, tmp_path, options=replace(OPTIONS, window_ms=4_000))
+
+    with pytest.raises(UserError, match="begun anew"):
+        run(video, store, tmp_path, report=when_first_told("chunks", anew))
+    assert rows(store, "FOR c IN chunks SORT c.index RETURN c.end_ms - c.start_ms") == [4_000, 4_000]
+
+
+def test_a_file_replaced_while_it_is_read_is_told(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    video, other = make_video(seconds=8), make_video("other.mp4", seconds=8, seed=1)
+    with pytest.raises(MediaError, match="changed while it was being read"):
+        run(video, store, tmp_path, report=when_first_told("chunks", lambda: other.replace(video)))
+    assert [document["state"] for document in store.documents()] == ["ingesting"]
+
+
+def test_a_file_that_moved_is_found_where_it_is_now(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    video = make_video(seconds=2)
+    run(video, store, tmp_path, camera="dock")
+    moved = video.rename(tmp_path / "moved.mp4")
+    assert run(moved, store, tmp_path, camera="dock").outcome == "unchanged"
+    assert [document["uri"] for document in store.documents()] == [str(moved.resolve())]
+
+
+# --- times ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"start": "9999-12-31T23:59:59Z"},
+        {"start": "0001-01-01T00:00:00Z"},
+        {"start": "2026-03-03T08:00:00Z", "camera": {"label": "dock", "clock_offset_ms": 10**17}},
+    ],
+)
+def test_a_start_beyond_the_calendar_is_an_error_and_keeps_nothing(
+    meta: dict[str, Any], store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=2)
+    beside(video, meta=meta)
+    with pytest.raises(MediaError, match="years 1 to 9999"):
+        run(video, store, tmp_path)
+    assert not store.cameras() and not store.documents()
+
+
+def test_what_is_given_for_a_time_after_the_end_is_left_out_and_told(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=4)
+    beside(video, [*CAPTIONS, {"start": 100, "end": 101, "text": "Nobody there."}])
+    box = {"track": 1, "class": "person", "box": [1, 1, 10, 10]}
+    tracks = [{"frame": frame, **box} for frame in (0, 1, 10**9)]
+    video.with_suffix(".tracks.jsonl").write_text("\n".join(map(json.dumps, tracks)), encoding="utf-8")
+    report = run(video, store, tmp_path)
+    assert "2 given captions begin after the video's end at 4.0 s; left out" in report.warnings
+    assert "1 given detections begin after the video's end at 4.0 s; left out" in report.warnings
+    assert rows(store, "RETURN MAX(FOR t IN tracks RETURN t.end_offset_ms)") == [200]
+
+
+# --- who is who -------------------------------------------------------------------------------------------------------
+
+
+def test_two_persons_of_one_name_in_one_chunk_stay_two(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
+    video = make_video(seconds=2)
+    told = [
+        {
+            "start": start, "end": start + 0.5, "text": f"Maria {what} the van.",
+            "entities": [{"name": "Maria", "type": "person", "id": who}, {"name": "van", "type": "vehicle"}],
+            "relations": [{"source": "Maria", "relation": what, "target": "van"}],
+        }
+        for start, who, what in ((0.1, "p1", "locks"), (1.0, "p2", "washes"))
+    ]  # fmt: skip
+    beside(video, told)
+    run(video, store, tmp_path)
+    seen = "FOR e IN HAS_ENTITY FILTER e.mention == 'Maria' SORT e.offset_ms RETURN [e._to, e.offset_ms]"
+    (first, at), (second, later) = rows(store, seen)
+    assert first != second and (at, later) == (100, 1_000)
+    did = dict(rows(store, "FOR e IN LINKS_TO RETURN [e.relation, e._from]"))
+    assert did == {"locks": first, "washes": second}

@@ -23,6 +23,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "entity_uses": {"entities": ["entities/p1"]},
     "expand_entities": {**FILTERED, "chunks": IDS, "hops": 2, "entity_limit": 5, "relation_limit": 20},
     "export_collection": {"@collection": "chunks", "drop": ["_rev"]},
+    "hold_document": {"document": "one", "config": "c"},
     "hybrid_chunks": {**FILTERED, **LEGS},
     "hybrid_chunks_exact": {**FILTERED, **LEGS},
     "list_cameras": {},

@@ -71,3 +71,9 @@ def test_cameras_are_named_by_label_or_place_as_whole_words() -> None:
     ]
     assert cameras_named("Who was at the Loading Dock?", cameras) == ("c1", "c3")
     assert cameras_named("Who passed the gateway?", cameras) == ()
+
+
+@pytest.mark.parametrize("question", ["on 9999-12-31?", "at 10:00 on 0001-01-01", "after 23:00 on 9999-12-31"])
+def test_the_ends_of_the_calendar_are_no_error(question: str) -> None:
+    time_span(question, "Pacific/Kiritimati", None)
+    time_span(question, "America/Los_Angeles", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +329,23 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) ->
     with pytest.raises(StoreError):
         connect(f"embedded:{file}", "vgraph")
     assert file.read_text() == "shopping list\n" * 100
+
+
+def test_what_a_deletion_removes_elsewhere_goes_before_the_document_does(filled: Store) -> None:
+    def fails(key: str) -> None:
+        raise OSError("the folder cannot be removed")
+
+    before = filled.counts()
+    with pytest.raises((OSError, StoreError)):
+        filled.delete_document("one", also=fails)
+    assert filled.counts() == before
+    removed: list[str] = []
+    filled.delete_document("one", also=removed.append)
+    assert removed == ["one"] and filled.document("one") is None
+
+
+def test_a_schema_made_by_several_at_once_is_made_once(tmp_path: Path) -> None:
+    url = f"embedded:{tmp_path / 'graph.sqlite'}"
+    with ThreadPoolExecutor(4) as pool:
+        for opened in pool.map(lambda _: Store.open(connect(url, "vgraph")), range(4)):
+            opened.close()

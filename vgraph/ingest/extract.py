@@ -26,7 +26,7 @@ def structured(signals: Signals, known: Mapping[str, Mention]) -> Extraction:
     labels = [
         resolve(Mention(r.text, "label", confidence=r.confidence), known) for r in signals.reads if is_label(r.text)
     ]
-    relations = [*_captioned_relations(signals), *_spoken_mentions(signals, known)]
+    relations = [*_captioned_relations(signals, known), *_spoken_mentions(signals, known)]
     return Extraction(_unique((*captioned, *speakers, *labels)), tuple(relations), STRUCTURED)
 
 
@@ -56,9 +56,10 @@ def is_label(text: str) -> bool:
     return letters >= 3 and not re.search(r"\d{1,2}:\d{2}", text)
 
 
-def _captioned_relations(signals: Signals) -> Iterator[Relation]:
+def _captioned_relations(signals: Signals, known: Mapping[str, Mention]) -> Iterator[Relation]:
     """A caption's relations, each told by the chunk its start lies in, so that a caption across two chunks tells it once."""
     for caption in signals.captions:
+        named = {normal_name(m.name): resolve(m, known) for m in caption.entities}
         for relation in caption.relations:
             start = caption.offset_ms if relation.offset_ms is None else relation.offset_ms
             end = caption.end_offset_ms if relation.end_offset_ms is None else relation.end_offset_ms
@@ -72,6 +73,7 @@ def _captioned_relations(signals: Signals) -> Iterator[Relation]:
                     max(start, end),
                     text,
                     relation.confidence,
+                    (named.get(normal_name(relation.source)), named.get(normal_name(relation.target))),
                 )
 
 
@@ -100,8 +102,13 @@ def _starts_here(offset_ms: int, signals: Signals) -> bool:
 def _unique(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     found: dict[tuple[str, str, str | None], Mention] = {}
     for mention in mentions:
-        found.setdefault((mention.type, normal_name(mention.name), mention.id), mention)
+        found.setdefault(identity(mention), mention)
     return tuple(found.values())
+
+
+def identity(mention: Mention) -> tuple[str, str, str | None]:
+    """What tells one mention of a chunk from another."""
+    return mention.type, normal_name(mention.name), mention.id
 
 
 # --- by a chat model ----------------------------------------------------------------------------------------------------

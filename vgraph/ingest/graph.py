@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from vgraph.ingest.chunks import Chunk, clip_track
-from vgraph.ingest.extract import followed
+from vgraph.ingest.extract import followed, identity
 from vgraph.ingest.keys import chunk_key, content_key, edge_key, entity_key, normal_name
 from vgraph.types import (
     Box,
@@ -309,31 +309,38 @@ def entity_text(record: Record) -> str:
 def _appearances(place: Place, chunk: Chunk) -> Iterator[_Appearance]:
     """Every appearance by every sense; what only the extraction knows of spans the lines that name it, or the chunk."""
     signals, segment = chunk.signals, chunk.signals.segment
-    by_name = {normal_name(m.name): m for m in chunk.extraction.entities}
-    told: set[str] = set()
-    for name, modality, start, end in _named_spans(chunk):
-        if mention := by_name.get(normal_name(name)):
-            told.add(normal_name(mention.name))
+    by_name = _by_name(chunk)
+    own = {identity(m): m for m in chunk.extraction.entities}
+    told: set[tuple[str, str, str | None]] = set()
+    for name, modality, start, end, meant in _named_spans(chunk):
+        if mention := (own.get(identity(meant)) if meant else None) or by_name.get(normal_name(name)):
+            told.add(identity(mention))
             yield _Appearance(
                 mention, modality, max(start, segment.offset_ms), min(max(start, end), segment.end_offset_ms)
             )
     for _, mention, start, end in followed(signals, place.document):
         yield _Appearance(mention, "detection", start, end)
-    for name, mention in by_name.items():
-        if name not in told:
-            yield _Appearance(mention, "extraction", *_naming_lines(name, chunk))
+    for which, mention in own.items():
+        if which not in told:
+            yield _Appearance(mention, "extraction", *_naming_lines(normal_name(mention.name), chunk))
 
 
-def _named_spans(chunk: Chunk) -> Iterator[tuple[str, str, int, int]]:
+def _by_name(chunk: Chunk) -> dict[str, Mention]:
+    """Entities of a chunk by normalised name; of two with one name, the one that was named last."""
+    return {normal_name(m.name): m for m in chunk.extraction.entities}
+
+
+def _named_spans(chunk: Chunk) -> Iterator[tuple[str, str, int, int, Mention | None]]:
+    """Name, sense, span, and the entity that is meant, where the source tells those of one name apart."""
     signals = chunk.signals
     for caption in signals.captions:
         for mention in caption.entities:
-            yield mention.name, "caption", caption.offset_ms, caption.end_offset_ms
+            yield mention.name, "caption", caption.offset_ms, caption.end_offset_ms, mention
     for utterance in signals.utterances:
         if utterance.speaker:
-            yield utterance.speaker, "speech", utterance.offset_ms, utterance.end_offset_ms
+            yield utterance.speaker, "speech", utterance.offset_ms, utterance.end_offset_ms, None
     for read in signals.reads:
-        yield read.text, "ocr", read.offset_ms, read.offset_ms
+        yield read.text, "ocr", read.offset_ms, read.offset_ms, None
 
 
 def _naming_lines(name: str, chunk: Chunk) -> tuple[int, int]:
@@ -358,9 +365,12 @@ def _mentions(place: Place, chunk: Chunk) -> Iterator[Record]:
 
 def _links(place: Place, chunk: Chunk, recorded_ms: int) -> Iterator[Record]:
     """Relations whose both ends are entities of this chunk."""
-    by_name = {normal_name(m.name): m for m in chunk.extraction.entities}
+    by_name = _by_name(chunk)
     for relation in chunk.extraction.relations:
-        source, target = by_name.get(normal_name(relation.source)), by_name.get(normal_name(relation.target))
+        source, target = (
+            meant or by_name.get(normal_name(name))
+            for meant, name in zip(relation.ends, (relation.source, relation.target), strict=True)
+        )
         if source and target:
             yield _link(place, chunk, relation, (source, target), recorded_ms)
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from vgraph.errors import MissingDependency, ModelError
+from vgraph.errors import MediaError, MissingDependency, ModelError
 from vgraph.ingest import extract
 from vgraph.ingest.chunks import Chunk, Signals, compose, overlapping
 from vgraph.ingest.graph import (
@@ -66,7 +66,11 @@ from vgraph.types import (
 
 Report = Callable[[Progress], None]
 Outcome = Literal["ingested", "resumed", "unchanged"]
+Seal = tuple[int, ...]
+"""What tells a file from another one, or from itself before it was written to."""
 T = TypeVar("T")
+EARLIEST_MS, LATEST_MS = -62_135_510_400_000, 253_402_128_000_000
+"""0001-01-02 and 9999-12-30: a day from the calendar's ends, so that every zone can show them."""
 NO_UTTERANCES: tuple[Utterance, ...] = ()
 NO_TRACKS: tuple[Track, ...] = ()
 NO_READS: tuple[TextRead, ...] = ()
@@ -145,6 +149,7 @@ class _Job:
     notes: _Notes
     config: str
     ledger: Mapping[str, Mapping[str, Any]]
+    seal: Seal
 
     def entry(self, stage: str) -> dict[str, Any]:
         return {
@@ -156,6 +161,13 @@ class _Job:
 
     def done(self, stage: str) -> bool:
         return f"{self.place.document}-{stage}" in self.ledger
+
+    def apply(self, delta: GraphDelta) -> None:
+        """Write a stage, unless the file was replaced, or the document deleted or begun anew by somebody else, meanwhile."""
+        if _seal(self.video.path) != self.seal:
+            what = f"{self.video.path}: changed while it was being read; what was read of it is not complete"
+            raise MediaError(what, path=str(self.video.path))
+        self.store.apply(delta, holding=(self.place.document, self.config))
 
     def tell(self, stage: str, done: int, total: int | None, unit: str = "segments") -> None:
         self.report(Progress(self.video.path.name, stage, done, total, unit))
@@ -181,10 +193,11 @@ def ingest(
     """
     notes = _Notes()
     with notes.stage("probe"):
+        seal = _seal(path)
         video = probe(path)
-        job = _prepare(video, camera, start_ms, tz, store, tools, assets, options or Options(), report, notes)
+        job = _prepare(video, seal, camera, start_ms, tz, store, tools, assets, options or Options(), report, notes)
     if job.done("complete"):
-        return _outcome(job, "unchanged", store.document(job.place.document) or {})
+        return _outcome(job, "unchanged", _found_again(job))
     outcome: Outcome = "resumed" if job.ledger else "ingested"
     segments = _segments(job)
     utterances = _hear(job)
@@ -196,8 +209,17 @@ def ingest(
 # --- before ------------------------------------------------------------------------------------------------------------
 
 
+def _seal(path: Path) -> Seal:
+    """Nothing where there is no file: `probe` says what is wrong."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def _prepare(
-    video: Video, camera: str | None, start_ms: int | None, tz: str | None,
+    video: Video, seal: Seal, camera: str | None, start_ms: int | None, tz: str | None,
     store: Store, tools: Tools, assets: Assets, options: Options, report: Report, notes: _Notes,
 ) -> _Job:  # fmt: skip
     """Name the document, clear away what another configuration made of it, and write its vertex."""
@@ -210,12 +232,13 @@ def _prepare(
     if start.source is StartSource.unknown:
         notes.warnings.append("no start time is known: times count from the first frame; --start gives it")
     place = Place(document, key, _utc(start, record["clock"]["offset_ms"]))
+    _check_calendar(video, place.start_ms)
     known_start = None if start.source is StartSource.unknown else place.start_ms
-    sidecars = read_sidecars(video.path, video.picture, start_ms=known_start)
+    sidecars = _within(read_sidecars(video.path, video.picture, start_ms=known_start), video.duration_ms)
     tools = _with_given(tools, sidecars)
     config = _config(options, tools, place, sidecars)
     ledger = _ledger(store, document, config)
-    job = _Job(video, sidecars, place, options, tools, store, assets, report, notes, config, ledger)
+    job = _Job(video, sidecars, place, options, tools, store, assets, report, notes, config, ledger, seal)
     if not job.done("complete"):
         store.apply(document_delta(place, record, _vertex(job, start)))
     return job
@@ -232,6 +255,36 @@ def _utc(start: StartTime, clock_offset_ms: int) -> int:
     """A time by the camera's own clock is put right by what is known of it; the caller's is taken as it is."""
     own = start.source in (StartSource.sidecar, StartSource.container, StartSource.file_name)
     return start.ms + (clock_offset_ms if own else 0)
+
+
+def _check_calendar(video: Video, start_ms: int) -> None:
+    """No zone can show a time beyond the calendar, and one such recording would spoil every search."""
+    if not EARLIEST_MS <= start_ms <= LATEST_MS - video.duration_ms:
+        what = f"{video.path}: would begin outside of the years 1 to 9999: see --start, the .meta.json and the camera's clock_offset_ms"
+        raise MediaError(what, path=str(video.path))
+
+
+def _within(sidecars: Sidecars, duration_ms: int) -> Sidecars:
+    """What lies beside the video, without what begins after its end, which a warning tells."""
+    kept: dict[str, Any] = {}
+    told: list[str] = []
+    for name in ("captions", "utterances", "detections"):
+        items = getattr(sidecars, name)
+        kept[name] = tuple(item for item in items if item.offset_ms < duration_ms)
+        if len(kept[name]) < len(items):
+            count = len(items) - len(kept[name])
+            told.append(f"{count} given {name} begin after the video's end at {duration_ms / 1000:.1f} s; left out")
+    return replace(sidecars, **kept, warnings=(*sidecars.warnings, *told))
+
+
+def _found_again(job: _Job) -> Mapping[str, Any]:
+    """The vertex of a document that is complete; where its file has moved, it says so from now on."""
+    vertex = job.store.document(job.place.document) or {}
+    uri = str(job.video.path.resolve())
+    if vertex and vertex["uri"] != uri and not Path(vertex["uri"]).exists():
+        moved = {name: value for name, value in vertex.items() if name not in ("_id", "_rev")} | {"uri": uri}
+        job.apply(GraphDelta({"documents": (moved,)}))
+    return vertex
 
 
 def _config(options: Options, tools: Tools, place: Place, sidecars: Sidecars) -> str:
@@ -350,7 +403,7 @@ def _write_stage(job: _Job, stage: str, collection: str, records: tuple[Record, 
     """A stage that failed is told and not entered in the ledger: the next run does it again."""
     job.notes.warnings.extend(failed)
     ledger = () if failed else (job.entry(stage),)
-    job.store.apply(GraphDelta({collection: records, "ledger": ledger}))
+    job.apply(GraphDelta({collection: records, "ledger": ledger}))
 
 
 # --- chunks -------------------------------------------------------------------------------------------------------------
@@ -445,7 +498,7 @@ def _write(job: _Job, chunks: Sequence[Chunk], before: Segment | None, stage: st
         vectors = _vectors(job, chunks)
     with job.notes.stage("store"):
         ledger = () if job.notes.failures else (job.entry(stage),)
-        job.store.apply(chunks_delta(job.place, chunks, before, vectors, time.time_ns() // 1_000_000, ledger))
+        job.apply(chunks_delta(job.place, chunks, before, vectors, time.time_ns() // 1_000_000, ledger))
 
 
 def _vectors(job: _Job, chunks: Sequence[Chunk]) -> Vectors:
@@ -470,7 +523,7 @@ def _finish(job: _Job, segments: Sequence[Segment]) -> dict[str, Any]:
         vertex = {name: value for name, value in found.items() if name not in ("_id", "_rev")}
         vertex |= {"state": "partial" if failed else "complete", "segments": len(segments)}
         ledger = () if failed else (job.entry("complete"),)
-        job.store.apply(GraphDelta({"documents": (vertex,), "ledger": ledger}))
+        job.apply(GraphDelta({"documents": (vertex,), "ledger": ledger}))
         job.store.ensure_vector_indexes()
     return vertex
 

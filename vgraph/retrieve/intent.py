@@ -64,7 +64,10 @@ def time_span(question: str, tz: str, last_ms: int | None) -> TimeSpan | None:
     if day is None:
         return None
     rest = _DATE.sub(" ", question)
-    return _clock_span(rest, day, zone) or (_whole_day(day, zone, found.group()) if found else None)
+    try:
+        return _clock_span(rest, day, zone) or (_whole_day(day, zone, found.group()) if found else None)
+    except (OverflowError, ValueError):  # the first or last day of the calendar
+        return None
 
 
 def without_times(question: str) -> str:

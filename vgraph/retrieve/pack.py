@@ -13,6 +13,10 @@ RELATION_SHARE = 0.3
 """This part of the budget is kept for relations; chunks get it too when the relations do not need it."""
 
 
+LINE_SHARE = 0.25
+"""At most this part of the budget goes to one line; a longer one is cut."""
+
+
 def tokens_in(text: str) -> int:
     """An upper estimate of a model's tokens: one for every three UTF-8 bytes, which holds for any script."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // 3)
@@ -21,13 +25,17 @@ def tokens_in(text: str) -> int:
 def pack(
     chunks: Sequence[EvidenceChunk], relations: Sequence[EvidenceRelation], budget: int
 ) -> tuple[tuple[EvidenceChunk, ...], tuple[EvidenceRelation, ...], str, int]:
-    """Keep the best (first) chunks that fit, the last cut to the lines that do, then relations told by those chunks; in order of time."""
+    """Keep the best (first) chunks that fit, the last cut to the lines that do, then relations told by those chunks; in order of time.
+
+    No line takes more than LINE_SHARE of the budget: one endless caption does not hide everything else.
+    """
+    chunks = [_shortened(chunk, int(budget * LINE_SHARE)) for chunk in chunks]
     kept, spent = _fitting_chunks(chunks, int(budget * (1 - RELATION_SHARE)))
     at_hand = {chunk.id: chunk for chunk in kept}
     told = [(r, relation_text(r, at_hand[r.chunk])) for r in relations if r.chunk in at_hand]
     kept_relations, lines, spent = _fitting_relations(told, budget, spent)
     if len(kept_relations) == len(told):
-        more, spent = _fitting_chunks(chunks[len(kept) :], budget - spent, spent)
+        more, spent = _fitting_chunks([c for c in chunks if c.id not in at_hand], budget - spent, spent)
         kept = [*kept, *more]
     ordered = sorted(kept, key=lambda chunk: (chunk.start_ms, chunk.id))
     text = "\n".join([*(chunk_text(chunk) for chunk in ordered), *lines])
@@ -40,7 +48,7 @@ def _fitting_chunks(chunks: Sequence[EvidenceChunk], room: int, spent: int = 0) 
     for chunk in chunks:
         fitted = _fitting(chunk, room)
         if fitted is None:
-            break
+            continue
         kept.append(fitted)
         cost = tokens_in(chunk_text(fitted))
         room, spent = room - cost, spent + cost
@@ -58,6 +66,19 @@ def _fitting_relations(
             lines.append(text)
             spent += cost
     return kept, lines, spent
+
+
+def _shortened(chunk: EvidenceChunk, most: int) -> EvidenceChunk:
+    """The chunk with each of its lines cut to so many tokens."""
+    if all(tokens_in(line.text) <= most for line in chunk.lines):
+        return chunk
+    return replace(chunk, lines=tuple(replace(line, text=_cut(line.text, most)) for line in chunk.lines))
+
+
+def _cut(text: str, most: int) -> str:
+    if tokens_in(text) <= most:
+        return text
+    return text.encode("utf-8", "surrogatepass")[: 3 * most - 3].decode("utf-8", "ignore") + "…"
 
 
 def _fitting(chunk: EvidenceChunk, room: int) -> EvidenceChunk | None:
@@ -105,10 +126,11 @@ def relation_text(relation: EvidenceRelation, chunk: EvidenceChunk) -> str:
     zero = chunk.start_ms - chunk.offset_ms
     span = f"{moment(chunk, relation.start_ms - zero)} to {moment(chunk, relation.end_ms - zero, date=False)}"
     said = f' ("{relation.supporting_text}")' if relation.supporting_text else ""
-    return (
+    text = (
         f"[{relation.chunk}] {relation.source_name} {relation.relation} {relation.target_name}, "
         f"camera {relation.camera}, {span}{said}"
     )
+    return " ".join(text.split())  # a name with line breaks in it begins no piece of evidence of its own
 
 
 def wall(ms: int, tz: str, *, date: bool = True) -> str:

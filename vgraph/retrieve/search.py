@@ -75,11 +75,16 @@ def retrieve(
 
 
 def _timed(question: str, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> Filters:
-    """The filters with the time the question names, read in the zone of the cameras asked about (UTC where they have several)."""
+    """The filters with the time the question names, read in the zone of the cameras asked about (UTC where they have several).
+
+    A time without a date means the last recorded day, and what may not influence the result was not recorded.
+    """
     named = cameras_named(question, cameras)
     asked = [camera for camera in cameras if camera["_key"] in named] or cameras
     zones = {camera["tz"] for camera in asked}
     last = max((camera["last_ms"] for camera in asked if camera["last_ms"] is not None), default=None)
+    if last is not None and filters.not_after is not None:
+        last = min(last, filters.not_after)
     return with_time(filters, time_span(question, zones.pop() if len(zones) == 1 else "UTC", last))
 
 
@@ -89,7 +94,13 @@ def _coverage(
     """What was recorded of the time asked by the cameras the question names, or by all it may look at."""
     named = cameras_named(question, cameras)
     asked = replace(filters, cameras=named) if named else filters
-    return tuple((row["camera"], row["start_ms"], row["end_ms"]) for row in store.coverage(asked))
+    last = filters.not_after
+    if last is not None:
+        asked = replace(asked, end_ms=last if asked.end_ms is None else min(asked.end_ms, last))
+    return tuple(
+        (row["camera"], row["start_ms"], row["end_ms"] if last is None else min(row["end_ms"], last))
+        for row in store.coverage(asked)
+    )
 
 
 def _expanded(keys: Sequence[str], store: Store, filters: Filters, profile: Profile) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from arango.client import ArangoClient
 from arango.database import StandardDatabase
+from arango.exceptions import DatabaseCreateError
 from arango.http import DefaultHTTPClient
 
 from vgraph.errors import NotFoundError, Unavailable, UserError
@@ -75,11 +76,19 @@ def _dumps(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
+def _create(system: StandardDatabase, name: str) -> None:
+    try:
+        system.create_database(name)
+    except DatabaseCreateError:
+        if not system.has_database(name):  # else somebody else made it meanwhile
+            raise
+
+
 def _database(client: ArangoClient, name: str, username: str, password: str, create: bool) -> StandardDatabase:
     system = client.db("_system", username=username, password=password)
     try:
         if create and name != "_system" and not system.has_database(name):
-            system.create_database(name)
+            _create(system, name)
     except (TypeError, KeyError) as error:  # the driver reads answers of a certain shape
         raise Unavailable("something answers, but it is not ArangoDB") from error
     return client.db(name, username=username, password=password)

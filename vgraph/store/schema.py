@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from vgraph.errors import StoreError
 from vgraph.store.resources import bodies
 from vgraph.store.translate import translated
 
 SCHEMA_VERSION = 1
 META = "vgraph_meta"
+MADE_MEANWHILE = frozenset({1200, 1207, 1921, 1925})
+"""A conflict, a collection, view or graph of that name: somebody else makes the same schema at this moment."""
+ATTEMPTS = 100
+"""Whoever loses a race has seen somebody else make one thing of the schema: it has fewer things than this."""
 
 Database = Any
 """python-arango types every answer as a value or a job; here it is always a value, so its database is Any."""
@@ -23,11 +28,17 @@ def collection_names(edges: bool | None = None) -> tuple[str, ...]:
 
 def ensure_schema(db: Database, language: str) -> None:
     """Create what is missing. `language` (ISO 639-1) is how text is stemmed; it is fixed when the database is made."""
-    with translated("create the schema"):
-        _ensure_collections(db)
-        _ensure_analyzers(db, language)
-        _ensure_views(db)
-        _ensure_graphs(db)
+    for attempt in range(ATTEMPTS):
+        try:
+            with translated("create the schema"):
+                _ensure_collections(db)
+                _ensure_analyzers(db, language)
+                _ensure_views(db)
+                _ensure_graphs(db)
+            return
+        except StoreError as error:
+            if error.number not in MADE_MEANWHILE or attempt == ATTEMPTS - 1:
+                raise
 
 
 def _ensure_collections(db: Database) -> None:

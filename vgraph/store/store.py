@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -165,19 +165,25 @@ class Store:
 
     # --- writing --------------------------------------------------------------------------------------------------------
 
-    def apply(self, delta: GraphDelta) -> None:
-        """Write a delta whole or not at all. The same delta again changes nothing; a lost race with another writer is run again."""
+    def apply(self, delta: GraphDelta, *, holding: tuple[str, str] | None = None) -> None:
+        """Write a delta whole or not at all. The same delta again changes nothing; a lost race with another writer is run again.
+
+        `holding` names a document and its configuration: where it was removed or made anew meanwhile, nothing is written and UserError
+        is raised.
+        """
         for attempt in range(5):
             try:
-                return self._apply(delta)
+                return self._apply(delta, holding)
             except StoreError as error:
                 if error.number != CONFLICT or attempt == 4:
                     raise
         return None
 
-    def _apply(self, delta: GraphDelta) -> None:
+    def _apply(self, delta: GraphDelta, holding: tuple[str, str] | None) -> None:
         records = {**delta.vertices, **delta.edges}
-        with self._transaction(tuple(records)) as db:
+        with self._transaction(("documents", *(name for name in records if name != "documents"))) as db:
+            if holding:
+                _hold(db, *holding)
             for collection, rows in records.items():
                 if rows:
                     _write(db, collection, rows)
@@ -185,8 +191,12 @@ class Store:
     def _transaction(self, write: Sequence[str]) -> _Transaction:
         return _Transaction(self._db, write)
 
-    def delete_document(self, key: str) -> Deletion:
-        """Remove a document and all that hangs on it; entities seen elsewhere stay, with what is left of their times, cameras and names."""
+    def delete_document(self, key: str, also: Callable[[str], object] = lambda key: None) -> Deletion:
+        """Remove a document and all that hangs on it; entities seen elsewhere stay, with what is left of their times, cameras and names.
+
+        `also` removes what lies outside of the database. It is called last before the document is gone for good, so that an interrupted
+        deletion can be run again.
+        """
         if self.document(key) is None:
             raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
         before = self.counts()
@@ -196,6 +206,7 @@ class Store:
                 _run(db, "remove_of_document", document=key, collection=collection)
             _run(db, "remove_document", document=key)
             renamed = _settle_entities(db, touched)
+            also(key)
         after = self.counts()
         removed = {name: before[name] - after[name] for name in before if before[name] != after[name]}
         return Deletion(removed, renamed)
@@ -395,6 +406,13 @@ def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
         _run(db, "merge_links", records=records)
     else:
         _run(db, "write_records", records=records, collection=collection)
+
+
+def _hold(db: schema.Database, document: str, config: str) -> None:
+    if not list(_run(db, "hold_document", document=document, config=config)):
+        raise UserError(
+            f"document {document} was deleted, or begun anew with other settings, while it was being ingested"
+        )
 
 
 def _settle_entities(db: schema.Database, touched: Sequence[str]) -> tuple[Record, ...]:
