@@ -7,7 +7,7 @@ What a block cannot take (a key that exists, a value an index refuses, a second 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain, groupby
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from vgraph.embedded.externals import Matrix, Packed
 
 LARGEST: Final = 1000  # documents of a block
-_ROWS: Final = 128  # rows of one INSERT: AUTOINCREMENT costs as much for many as for one
 
 
 class Block:
@@ -122,12 +121,12 @@ def _written(collection: Collection, block: Block) -> list[Written | ArangoError
         return None
     txn, documents = collection.txn, block.documents
     block.rowids = _next_rowids(collection, len(documents))
-    _insert_rows(collection, list(zip(block.rowids, block.column("_key"), bodies, strict=True)))
+    txn.insert_rows(collection.info.table, list(zip(block.rowids, block.column("_key"), bodies, strict=True)))
     for index in collection.secondary:
         index.insert_many(txn, block)
     for item, values in packed.items():
         rows = [(rowid, *value) for rowid, value in zip(block.rowids, values, strict=True) if value is not None]
-        txn.sql_many(f"INSERT INTO {item.table} VALUES (?, ?, ?)", rows)
+        txn.insert_rows(item.table, rows)
     collection.counted(len(documents))
     return [
         Written(doc["_id"], doc["_key"], doc["_rev"], rowid, new=doc)
@@ -157,12 +156,3 @@ def _next_rowids(collection: Collection, count: int) -> range:
     newest = collection.txn.sql("SELECT seq FROM sqlite_sequence WHERE name = ?", (collection.info.table,)).fetchone()
     first = newest[0] + 1 if newest else 1
     return range(first, first + count)
-
-
-def _insert_rows(collection: Collection, rows: list[tuple[int, str, bytes]]) -> None:
-    table, txn = collection.info.table, collection.txn
-    whole = len(rows) - len(rows) % _ROWS
-    for start in range(0, whole, _ROWS):
-        values = ",".join(["(?,?,?)"] * _ROWS)
-        txn.sql(f"INSERT INTO {table} VALUES {values}", list(chain.from_iterable(rows[start : start + _ROWS])))
-    txn.sql_many(f"INSERT INTO {table} VALUES (?, ?, ?)", rows[whole:])

@@ -15,10 +15,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from vgraph.embedded import revisions
+from vgraph.embedded.batches import insert_statement, rows_of_statements
 from vgraph.embedded.catalog import (
     TABLES,
     Catalog,
@@ -450,6 +452,16 @@ class Transaction:
             self.connection.executemany(statement, rows)
         except sqlite3.OperationalError as error:
             raise _storage_error(self.engine.path, error) from error
+
+    def insert_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Insert whole rows, many with one statement: several times faster than running a statement for each."""
+        start = 0
+        for size in rows_of_statements(len(rows)):
+            taken = chain.from_iterable(rows[start : start + size])
+            # sqlite3 looks for an adapter of every `bytes`, and takes a `bytearray` as it is
+            values = [bytearray(value) if type(value) is bytes else value for value in taken]
+            self.sql(insert_statement(table, len(rows[0]), size), values)
+            start += size
 
     # -- catalog --------------------------------------------------------------------------------------------------
 

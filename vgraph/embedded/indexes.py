@@ -184,8 +184,8 @@ class EdgeIndex(Index):
     def insert_many(self, txn: Transaction, block: Block) -> None:
         starts, ends = block.column("_from"), block.column("_to")
         out, back = zip(starts, block.rowids, ends, strict=True), zip(ends, block.rowids, starts, strict=True)
-        txn.sql_many(f"INSERT INTO eout{self.collection_id} VALUES (?, ?, ?)", sorted(out))
-        txn.sql_many(f"INSERT INTO ein{self.collection_id} VALUES (?, ?, ?)", sorted(back))
+        txn.insert_rows(f"eout{self.collection_id}", sorted(out))
+        txn.insert_rows(f"ein{self.collection_id}", sorted(back))
 
     def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
         txn.sql(f"DELETE FROM eout{self.collection_id} WHERE v = ? AND id = ?", (doc["_from"], rowid))
@@ -246,7 +246,7 @@ class PersistentIndex(Index):
             for (key, _), (following, rowid) in itertools.pairwise(rows):
                 if key == following:
                     raise self._violation(txn, rowid)
-        txn.sql_many(f"INSERT INTO {self._table} VALUES (?, ?)", rows)
+        txn.insert_rows(self._table, rows)
 
     def drop(self, txn: Transaction) -> None:
         txn.sql(f"DROP TABLE {self._table}")
@@ -311,7 +311,7 @@ class PersistentIndex(Index):
 
     def insert_many(self, txn: Transaction, block: Block) -> None:
         every = zip(self._keys_of(block), block.rowids, strict=True)
-        txn.sql_many(self._insert, sorted((key, rowid) for keys, rowid in every for key in keys))
+        txn.insert_rows(self._table, sorted((key, rowid) for keys, rowid in every for key in keys))
 
     def _keys_of(self, block: Block) -> list[list[bytes]]:
         """`keys` of every document, worked out once for a block."""
