@@ -11,6 +11,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -59,7 +60,7 @@ class Index:
         """The definition with every default filled in; ArangoError 10 (or the server's number) when it is wrong."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def attributes(self) -> frozenset[str] | None:
         """Top-level attributes whose change concerns the index; None = any change does."""
         return frozenset(_top(field) for field in self.fields)
@@ -554,7 +555,7 @@ class MdiIndex(Index):
             spec["storedValues"] = _check_stored_values(definition["storedValues"], spec["fields"])
         return spec
 
-    @property
+    @cached_property
     def attributes(self) -> frozenset[str] | None:
         return frozenset(_top(field) for field in (*self.prefix_fields, *self.fields))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as Container
 from contextlib import ExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -190,7 +191,7 @@ class ViewLink(SearchIndex):
     def normalise(cls, definition: JSON) -> JSON:
         return definition
 
-    @property
+    @cached_property
     def attributes(self) -> frozenset[str] | None:
         return None if self.rule.include_all else frozenset(self.rule.fields)
 
@@ -237,7 +238,7 @@ class InvertedIndex(SearchIndex):
     def normalise(cls, definition: JSON) -> JSON:
         return normalise_inverted(definition)
 
-    @property
+    @cached_property
     def attributes(self) -> frozenset[str] | None:
         return None if self.rest else frozenset(rule.steps[0][0] for rule in self.rules)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakKeyDictionary
@@ -70,7 +71,7 @@ class VectorIndex(Index):
     def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:
         return normalise(definition)
 
-    @property
+    @cached_property
     def attributes(self) -> frozenset[str] | None:
         return frozenset(self.path[:1])
 
