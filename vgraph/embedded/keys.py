@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from vgraph.embedded.engine import Transaction
 
 MAX_LENGTH: Final = 254
-_KEY: Final = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}", re.ASCII)
-_is_key = _KEY.fullmatch
+_LETTERS: Final = r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}"
+_is_key = re.compile(_LETTERS, re.ASCII).fullmatch
+_is_id = re.compile(f"[^/]+/{_LETTERS}", re.ASCII).fullmatch
 GENERATORS: Final = ("padded", "uuid", "autoincrement", "traditional")
 _LARGEST: Final = 2**63 - 1
 
@@ -36,10 +37,7 @@ def is_key(value: Any) -> bool:
 
 def is_id(value: Any) -> bool:
     """Whether a value is a document identifier: collection/key."""
-    if type(value) is not str:
-        return False
-    collection, slash, key = value.partition("/")
-    return bool(slash and collection) and _is_key(key) is not None
+    return type(value) is str and _is_id(value) is not None
 
 
 def split_id(value: str) -> tuple[str, str]:
