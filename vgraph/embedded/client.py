@@ -22,7 +22,6 @@ from arango.response import Response
 
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
-from vgraph.embedded.garbage import held_back
 from vgraph.embedded.http import App, Request
 from vgraph.embedded.http.wire import failure
 
@@ -148,8 +147,7 @@ class EmbeddedHTTPClient(HTTPClient):
         except ArangoError as error:
             answer = failure(error)
         else:
-            with held_back(len(request.body)):
-                answer = session.app.handle(request)
+            answer = session.app.handle(request)
         return Response(
             method=method,
             url=url,

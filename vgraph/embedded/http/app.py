@@ -14,6 +14,7 @@ from vgraph.embedded import access_tokens, users
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.expiry import Sweeper
+from vgraph.embedded.garbage import held_back
 from vgraph.embedded.http import (
     absent,
     admin,
@@ -106,7 +107,8 @@ class App:
     def answer(self, context: Context) -> Answer:
         """Answer in this thread."""
         try:
-            return ROUTES.answer(context, context.request)
+            with held_back(len(context.request.body)):
+                return ROUTES.answer(context, context.request)
         except ArangoError as error:
             return failure(error)
         except Exception as error:  # a fault of the engine must reach the driver as an answer
