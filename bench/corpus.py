@@ -143,6 +143,7 @@ def chunk(number: int, document: int, text: str, vector: list[float]) -> dict[st
     return {
         "_key": chunk_key(number), "document": f"d{document}", "camera": camera_of(document), "index": number % BATCH,
         "start_ms": start, "end_ms": start + CHUNK_MS, "offset_ms": offset, "end_offset_ms": offset + CHUNK_MS,
+        "known_ms": start + CHUNK_MS,
         "text": text, "lines": [[0, CHUNK_MS, "caption", "given", text]], "frames": [], "origins": {}, "embedding": vector,
     }  # fmt: skip
 
@@ -161,7 +162,7 @@ def mention(number: int, document: int, entity: int) -> dict[str, Any]:
     return {
         "_key": f"h{number}-{entity}", "_from": f"chunks/{chunk_key(number)}", "_to": f"entities/{entity_key(entity)}",
         "document": f"d{document}", "camera": camera_of(document), "start_ms": start, "end_ms": start + CHUNK_MS,
-        "modality": "caption", "confidence": 1.0,
+        "modality": "caption", "confidence": 1.0, "known_ms": start + CHUNK_MS,
     }  # fmt: skip
 
 
@@ -175,6 +176,7 @@ def relation(number: int, document: int, place: int, rng: np.random.Generator, s
         "_key": f"l{number}-{place}", "_from": source, "_to": target, "relation": "talks to", "document": f"d{document}",
         "camera": camera_of(document), "chunk": chunk_key(number), "start_ms": start, "end_ms": start + CHUNK_MS,
         "supporting_text": "one talks to the other", "confidence": 1.0, "recorded_ms": start,
+        "known_ms": start + CHUNK_MS,
     }  # fmt: skip
 
 

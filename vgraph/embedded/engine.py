@@ -582,6 +582,10 @@ class Transaction:
         self._counts[collection_id] = self._counts.get(collection_id, 0) + delta
         self._revised[collection_id] = self._hlc
 
+    def has_written(self, collection_id: int) -> bool:
+        """Whether this transaction has changed documents of a collection."""
+        return collection_id in self._revised
+
     def forget_collection(self, collection_id: int) -> None:
         """Drop the counters of a collection that is gone."""
         for counters in (self._counts, self._last_keys, self._revised):

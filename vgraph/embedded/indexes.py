@@ -18,6 +18,7 @@ import numpy as np
 
 from vgraph.embedded import keycodec
 from vgraph.embedded.batches import marks, pad
+from vgraph.embedded.columns import OPEN, Columns, Interval, Ints
 from vgraph.embedded.errors import ArangoError
 
 if TYPE_CHECKING:
@@ -212,6 +213,7 @@ class PersistentIndex(Index):
         self._insert = f"INSERT INTO {self._table} VALUES (?, ?)"
         self._readers = [_reader(field) for field in self.fields]
         self._sampled: tuple[float, float] | None = None
+        self._columns = Columns(self._table, collection_id, len(self.fields))
 
     @classmethod
     def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:
@@ -383,6 +385,19 @@ class PersistentIndex(Index):
         bounds = self._range(prefix, low, high, include_low, include_high)
         [text] = txn.sql(f"SELECT group_concat(id) FROM {self._table} WHERE k >= ? AND k < ?", bounds).fetchone()
         return np.fromstring(text or "", dtype=np.int64, sep=",")
+
+    def candidates(self, txn: Transaction, prefix: Sequence[Any], intervals: Sequence[Interval]) -> Ints:
+        """The rowids whose first fields equal `prefix` and whose next one lies within the first interval.
+
+        The other intervals, of the fields that follow, may be heeded: they only save the caller work.
+        """
+        found = None if self.expands or self.sparse else self._columns.find(txn, prefix, intervals)
+        if found is None:
+            low, with_low, high, with_high = intervals[0] if intervals else OPEN
+            found = self.lookup_array(txn, prefix, low, high, with_low, with_high)
+            if not self.expands and not self.sparse:
+                self._columns.note(txn, len(found))
+        return found
 
     def count(
         self,

@@ -19,7 +19,7 @@ from . import parser, rules
 from .build import Context, Guard, build
 from .executor import Program, Run, compile_plan
 from .expressions import CompileEnv, compile
-from .plan import Plan
+from .plan import Plan, TraversalEdges
 
 if TYPE_CHECKING:
     from vgraph.embedded.engine import Transaction
@@ -43,6 +43,8 @@ class Variant:
     program: Program
     guards: tuple[Guard, ...]
     warnings: tuple[tuple[int, str], ...] = ()
+    sources: frozenset[str] | None = None
+    """The collections and views the query uses; None when the plan does not name them all (anonymous graphs)."""
 
     def fits(self, rt: Run) -> bool:
         """Whether the plan is for the bind values of a run. What is evaluated for that does not warn."""
@@ -129,7 +131,12 @@ def plan_query(parsed: ast.Parsed, txn: Transaction, rt: Run, disabled: frozense
     plan = rules.optimize(build(parsed, context), context, disabled)
     program = compile_plan(plan)
     check_size(context, program)
-    return Variant(plan, program, tuple(context.guards), tuple(planning.warnings.items))
+    return Variant(plan, program, tuple(context.guards), tuple(planning.warnings.items), sources(plan))
+
+
+def sources(plan: Plan) -> frozenset[str] | None:
+    anonymous = any(isinstance(node, TraversalEdges) and node.graph is None for node in ast.walk(plan))
+    return None if anonymous else plan.read | plan.written
 
 
 def check_size(context: Context, program: Program) -> None:

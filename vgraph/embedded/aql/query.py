@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from vgraph.embedded.errors import ArangoError, Warnings
 
 from .executor import Profile, Run
-from .nodes import walk
-from .plan import TraversalEdges
 from .prepare import Prepared, Variant, prepare
 
 if TYPE_CHECKING:
@@ -96,9 +94,7 @@ class Result:
     @property
     def sources(self) -> frozenset[str] | None:
         """The collections and views the query uses; None when the plan does not name them all (anonymous graphs)."""
-        plan = self.variant.plan
-        anonymous = any(isinstance(node, TraversalEdges) and node.graph is None for node in walk(plan))
-        return None if anonymous else plan.read | plan.written
+        return self.variant.sources
 
     @property
     def txn(self) -> Transaction:

@@ -16,6 +16,7 @@ Accept: TypeAlias = Callable[[Ints], Array]
 Load: TypeAlias = Callable[[Ints], Floats]
 
 _DEPTH = 24  # vectors scored exactly for each one wanted
+_FEW = 0.25  # share of the vectors
 _LATE = 0.01  # share of the result that may stand in the second half of those scored before twice as many are
 
 
@@ -95,9 +96,12 @@ class Nearest:
         memory = self.memory
         dead, even = memory.derived()
         if slots is not None:
-            return query.keys(
-                sign_distances_of(memory.columns(), slots, query.bits), memory.radii.view[slots], even=even
+            few = len(slots) < _FEW * memory.size  # else reading all in order is faster than picking
+            columns = memory.columns()
+            distances = (
+                sign_distances_of(columns, slots, query.bits) if few else sign_distances(columns, query.bits)[slots]
             )
+            return query.keys(distances, memory.radii.view[slots], even=even)
         distances = sign_distances(memory.columns(), query.bits)
         gone = self._gone(dead)
         if len(gone):

@@ -187,8 +187,6 @@ class Probe:
         pairs = (rowid for _, rowid in self.pairs(collection, [row], rt))
         if self.kind not in ("sorted", "skip") or self.sparse:
             return np.fromiter(pairs, dtype=np.int64)
-        low, strict_low = self.tightest(self.lows, row, rt, 1)
-        high, strict_high = self.tightest(self.highs, row, rt, -1)
         index = index_by_id(collection, self.index)
         prefixes = self.prefixes(row, rt)
         if self.kind == "skip":
@@ -196,8 +194,14 @@ class Probe:
             if values is None:
                 return None
             prefixes = [(value,) for value in values]
-        found = [index.lookup_array(rt.txn, prefix, low, high, not strict_low, not strict_high) for prefix in prefixes]
+        intervals = [self.interval(*bounds, row, rt) for bounds in ((self.lows, self.highs), *self.ranges)]
+        found = [index.candidates(rt.txn, prefix, intervals) for prefix in prefixes]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+    def interval(self, lows: Bounds, highs: Bounds, row: Row, rt: Run) -> tuple[Any, bool, Any, bool]:
+        low, strict_low = self.tightest(lows, row, rt, 1)
+        high, strict_high = self.tightest(highs, row, rt, -1)
+        return low, not strict_low, high, not strict_high
 
     def count(self, collection: Any, row: Row, rt: Run) -> int:
         """How many matches there are for one row in a sorted index that is not sparse."""

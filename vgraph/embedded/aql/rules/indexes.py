@@ -163,9 +163,15 @@ def _sorted(index: Any, found: Sequence[Term]) -> Choice | None:
     lookup = p.Lookup(
         "sorted", int(index.id), ",".join(index.fields), tuple(equal), lows, highs,
         all_of(covered), index.sparse, bool(index.unique and len(equal) == len(index.fields) and not any_in(equal)),
+        further_ranges(index, found, len(equal) + 1),
     )  # fmt: skip
     rank = (3 if lookup.unique else 1, 2 * len(equal) + bool(ranged) + bool(lows and highs), -len(index.fields))
     return Choice(lookup, () if expands else tuple(covered), rank)
+
+
+def further_ranges(index: Any, found: Sequence[Term], position: int) -> tuple[p.Ranges, ...]:
+    """Bounds of the fields from a position on: they narrow the candidates of a vector search, their filters stay."""
+    return tuple(box_range(field, found) for field in index.fields[position:] if "[*]" not in field)
 
 
 def _box(index: Any, found: Sequence[Term]) -> Choice | None:
@@ -277,7 +283,9 @@ def skipping(
             if ranged and not any("[*]" in field for field in index.fields):
                 fields = ",".join(index.fields)
                 covered = all_of([term.condition for term in ranged])
-                return p.Lookup("skip", int(index.id), fields, (), lows, highs, covered)
+                return p.Lookup(
+                    "skip", int(index.id), fields, (), lows, highs, covered, ranges=further_ranges(index, found, 2)
+                )
     return None
 
 
