@@ -134,6 +134,7 @@ class Engine:
             "mmap_size = 1073741824",
             "temp_store = MEMORY",
             "wal_autocheckpoint = 4000",
+            "journal_size_limit = 67108864",  # after a large merge the log shrinks again
             "trusted_schema = OFF",
         ):
             connection.execute(f"PRAGMA {pragma}")

@@ -1,9 +1,9 @@
 """A search index in the file: a log, and segments sealed from it.
 
 Every write appends a row to ``sx<id>_log`` inside the document's own transaction (the payload holds the analysed
-terms, NULL a removal; a block of n documents written together is one row: its number is -n, its payload a list of
-[row, payload]). When the log is long enough the writer seals it into a segment, and merges segments of one size, in the
-same transaction. Searches see committed data only, as on a server.
+terms, NULL a removal). A block of n documents written together is one row: its number is -n, its payload a list of [row,
+payload], and it takes n sequence numbers. When the log is long enough the writer seals it into a segment, and merges
+segments of one size, in the same transaction. Searches see committed data only, as on a server.
 """
 
 from __future__ import annotations
@@ -101,10 +101,10 @@ class PostingsStore:
     def _begin(self, txn: Transaction) -> _Writing:
         writing = self._writing.get(txn)
         if writing is None:
-            logged, rows = txn.sql(f"SELECT max(seq), total(max(1, -row)) FROM {self.table}_log").fetchone()
-            high = txn.sql(f"SELECT max(high) FROM {self.table}_seg").fetchone()[0]
-            base = max(logged or 0, high or 0)
-            writing = self._writing[txn] = _Writing(base, base + 1, int(rows))
+            logged = txn.sql(f"SELECT max(seq) FROM {self.table}_log").fetchone()[0] or 0
+            high = txn.sql(f"SELECT max(high) FROM {self.table}_seg").fetchone()[0] or 0
+            base = max(logged, high)
+            writing = self._writing[txn] = _Writing(base, base + 1, base - high)
         return writing
 
     def put(self, txn: Transaction, row: int, payload: Payload | None) -> None:
@@ -118,8 +118,9 @@ class PostingsStore:
 
     def _log(self, txn: Transaction, row: int, blob: bytes | None, count: int) -> None:
         writing = self._begin(txn)
-        txn.sql(f"INSERT INTO {self.table}_log VALUES (?, ?, ?)", (writing.next, row, blob))
-        writing.next += 1
+        last = writing.next + count - 1
+        txn.sql(f"INSERT INTO {self.table}_log VALUES (?, ?, ?)", (last, row, blob))
+        writing.next = last + 1
         writing.unsealed += count
         if writing.unsealed >= SEAL:
             self._seal(txn, writing)

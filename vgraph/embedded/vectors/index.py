@@ -1,9 +1,9 @@
 """The vector index of a collection: its log and segments in the file, its hooks, its search.
 
-A write appends the row id and the float32 vector to ``vx<id>_log`` in the document's transaction; a block of n documents
-written together is one row of number -n with their row ids and sign bits. When the log is long enough the writer seals
-it: sign bits go to a segment and the log's vectors away, as the document holds them too. A transaction sees its own
-writes and otherwise the state its snapshot has.
+A write appends the row id and the float32 vector to ``vx<id>_log`` in the document's transaction. A block of n documents
+written together is one row of number -n with their row ids and sign bits, and takes n sequence numbers. When the log is
+long enough the writer seals it: sign bits go to a segment and the log's vectors away, as the document holds them too. A
+transaction sees its own writes and otherwise the state its snapshot has.
 """
 
 from __future__ import annotations
@@ -157,10 +157,10 @@ class VectorIndex(Index):
     def _begin(self, txn: Transaction) -> _Writing:
         writing = self._writing.get(txn)
         if writing is None:
-            logged, rows = txn.sql(f"SELECT max(seq), total(max(1, -row)) FROM {self.table}_log").fetchone()
-            high = txn.sql(f"SELECT max(high) FROM {self.table}_seg").fetchone()[0]
-            base = max(logged or 0, high or 0)
-            writing = self._writing[txn] = _Writing(base, base + 1, int(rows))
+            logged = txn.sql(f"SELECT max(seq) FROM {self.table}_log").fetchone()[0] or 0
+            high = txn.sql(f"SELECT max(high) FROM {self.table}_seg").fetchone()[0] or 0
+            base = max(logged, high)
+            writing = self._writing[txn] = _Writing(base, base + 1, base - high)
         return writing
 
     def _put(self, txn: Transaction, row: int, vector: Floats | None) -> None:
@@ -168,8 +168,9 @@ class VectorIndex(Index):
 
     def _log(self, txn: Transaction, row: int, blob: bytes | None, count: int) -> None:
         writing = self._begin(txn)
-        txn.sql(f"INSERT INTO {self.table}_log VALUES (?, ?, ?)", (writing.next, row, blob))
-        writing.next += 1
+        last = writing.next + count - 1
+        txn.sql(f"INSERT INTO {self.table}_log VALUES (?, ?, ?)", (last, row, blob))
+        writing.next = last + 1
         writing.unsealed += count
         if writing.unsealed >= SEAL:
             self._seal(txn, writing)
