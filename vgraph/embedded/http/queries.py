@@ -30,6 +30,7 @@ _PROPERTIES: Final[dict[str, Any]] = {
     "slowStreamingQueryThreshold": 10,
     "maxQueryStringLength": 4096,
 }
+_KEPT: Final = 1 << 16  # bytes of a request whose bind variables are remembered
 
 
 @dataclass(slots=True)
@@ -37,7 +38,9 @@ class Running:
     """A query between its start and its first answer."""
 
     id: str
-    context: Context
+    context: Context | None
+    database: str
+    user: str
     text: str
     binds: dict[str, Any]
     stream: bool
@@ -45,6 +48,12 @@ class Running:
     finished: float | None = None
     result: aql.Result | None = None
     killed: bool = False
+
+    def end(self) -> None:
+        """Keep of a query that has run what lists show, and not its request, nor the documents that a write was given."""
+        if self.context is not None and len(self.context.request.body) > _KEPT:
+            self.binds = {}
+        self.finished, self.context, self.result = time.time(), None, None
 
 
 class RunningQueries:
@@ -61,14 +70,15 @@ class RunningQueries:
     @contextmanager
     def track(self, context: Context, text: str, binds: dict[str, Any], options: dict[str, Any]) -> Iterator[None]:
         """Be listed for a block."""
-        entry = Running(str(next(self._ids)), context, text, binds, bool(options.get("stream")), time.time())
+        name, streams = str(next(self._ids)), bool(options.get("stream"))
+        entry = Running(name, context, context.database, context.user, text, binds, streams, time.time())
         self._running[entry.id] = entry
         entry.killed = context.cancelled
         try:
             yield
         finally:
             del self._running[entry.id]
-            entry.finished, entry.result = time.time(), None
+            entry.end()
             self._finished.append(entry)
             if (
                 self.properties["trackSlowQueries"]
@@ -88,7 +98,7 @@ class RunningQueries:
     def kill(self, name: str, database: str) -> None:
         """Stop a query; 1591."""
         entry = self._running.get(name)
-        if entry is None or entry.context.database != database:
+        if entry is None or entry.database != database:
             raise ArangoError(1591)
         self._stop(entry)
 
@@ -108,7 +118,7 @@ class RunningQueries:
     def current(self, database: str | None) -> list[dict[str, Any]]:
         """What runs in a database, or in all of them."""
         entries = list(self._running.values())
-        return [self._shape(entry, "executing") for entry in entries if database in (None, entry.context.database)]
+        return [self._shape(entry, "executing") for entry in entries if database in (None, entry.database)]
 
     def history(self) -> list[dict[str, Any]]:
         """The latest queries that have run, of all databases."""
@@ -127,8 +137,8 @@ class RunningQueries:
     def _shape(self, entry: Running, state: str) -> dict[str, Any]:
         return {
             "id": entry.id,
-            "database": entry.context.database,
-            "user": entry.context.user,
+            "database": entry.database,
+            "user": entry.user,
             "query": entry.text[: self.properties["maxQueryStringLength"]],
             "bindVars": entry.binds if self.properties["trackBindVars"] else {},
             "started": datetime.fromtimestamp(entry.started, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
