@@ -164,8 +164,14 @@ def test_wrong_arguments_give_null_and_a_warning(name: str, args: tuple[Any, ...
 
 
 def test_expressions_that_python_reads_differently_are_refused():
-    with pytest.raises(ArangoError, match="not supported"):
-        call("REGEX_TEST", "a", "\\p{L}")
+    for pattern in ("[a-z&&[^b]]", "\\Qa\\E", "\\N{BULLET}"):
+        with pytest.raises(ArangoError, match="not supported"):
+            call("REGEX_TEST", "a", pattern)
+
+
+def test_unicode_properties():
+    assert call("REGEX_MATCHES", "1 Été", "\\p{Lu}\\p{Ll}+") == ["Été"]
+    assert call("REGEX_REPLACE", "a1b", "\\P{L}", "-") == "a-b"
 
 
 def test_ngram_similarities_are_single_precision():

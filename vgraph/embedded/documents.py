@@ -32,6 +32,8 @@ OverwriteMode = Literal["conflict", "ignore", "replace", "update"]
 _IDENTITY: Final = frozenset(("_key", "_id"))
 _EDGE: Final = 3
 _BATCHES: Final = (32, 256, 2048)  # a scan reads little first, for the sake of LIMIT
+_LARGE: Final = 1 << 16  # bytes of a document; a scan takes fewer of such at a time
+_BATCH_BYTES: Final = 1 << 25
 
 
 @dataclass(slots=True)
@@ -260,6 +262,9 @@ class Collection:
                 return
             last = rows[-1][0]
             yield rows
+            body = rows[-1][-1]
+            if not isinstance(body, int) and len(body) > _LARGE:
+                sizes, size = iter(()), max(1, _BATCH_BYTES // len(body))
 
     def edges(self, direction: Literal["out", "in"], vertices: Sequence[str]) -> Iterator[tuple[str, int, str]]:
         """(vertex, edge rowid, other vertex) of all edges that leave or enter the vertices; per vertex in insertion order."""

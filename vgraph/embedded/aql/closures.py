@@ -5,6 +5,7 @@ A constant closure shows its value as `.value`; `fold` makes one of what has con
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import NoneType
 from typing import Any, Final
@@ -16,6 +17,8 @@ from .values import EXACT, compare, equal, hashable, number, to_number
 
 _HALF: Final = EXACT // 2  # the sum of two integers below is exact as a double
 _ROOT: Final = 2**26  # so is their product
+_FOLD_SECONDS: Final = 0.05
+_FOLD_BYTES: Final = 1 << 20
 
 # -------------------------------------------------------------------------------------------------- constants
 
@@ -44,11 +47,15 @@ def value_of(closure: Closure) -> Any:
 
 
 def fold(closure: Closure, *parts: Closure) -> Closure:
-    """The closure, or its value if all its parts are constant. A warning is kept and given once in every run."""
+    """The closure, or its value if all its parts are constant. A warning is kept and given once in every run.
+
+    What takes long or becomes large is left for the run, which has limits of its own.
+    """
     for part in parts:
         if not hasattr(part, "value"):
             return closure
-    probe = Runtime()
+    probe = Runtime(deadline=time.monotonic() + _FOLD_SECONDS)
+    probe.memory_limit = _FOLD_BYTES
     try:
         value = closure([], probe)
     except ArangoError:

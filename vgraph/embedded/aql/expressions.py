@@ -318,7 +318,7 @@ def _range(expr: Range, env: CompileEnv) -> Closure:
     low, high = compile(expr.low, env), compile(expr.high, env)
 
     def elements(row: Row, rt: Runtime) -> list[int]:
-        return operators.full_range(low(row, rt), high(row, rt))
+        return operators.full_range(low(row, rt), high(row, rt), rt)
 
     fixed = is_constant_closure(low) and is_constant_closure(high)
     if fixed and operators.range_size(value_of(low), value_of(high)) > _MAX_FOLDED:

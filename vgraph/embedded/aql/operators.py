@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .runtime import Runtime
 
 MAX_RANGE: Final = 10_000_000  # elements of a range that becomes an array
+SMALL: Final = 10_000  # elements that nobody counts
+ELEMENT: Final = 16  # bytes counted for one
 
 COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": equal,
@@ -95,10 +97,14 @@ def lazy_range(low: Any, high: Any) -> range:
     return range(first, last + 1) if first <= last else range(first, last - 1, -1)
 
 
-def full_range(low: Any, high: Any) -> list[int]:
+def full_range(low: Any, high: Any, rt: Runtime | None = None) -> list[int]:
+    """The range as an array; 32 when it is too large."""
     found = lazy_range(low, high)
-    if range_size(low, high) > MAX_RANGE:
+    size = range_size(low, high)
+    if size > MAX_RANGE:
         raise ArangoError(32, "range size exceeds the maximum for materialization")
+    if rt is not None and size > SMALL:
+        rt.afford(size * ELEMENT)
     return list(found)
 
 

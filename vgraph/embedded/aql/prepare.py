@@ -126,7 +126,7 @@ def evaluator(expr: ast.Expr) -> Callable[[Any], Any]:
 
 def plan_query(parsed: ast.Parsed, txn: Transaction, rt: Run, disabled: frozenset[str] = frozenset()) -> Variant:
     """Plan and compile; what planning evaluates may warn, which every run of the plan then repeats."""
-    planning = Run(rt.binds, warnings=Warnings(), txn=txn)
+    planning = Run(rt.binds, warnings=Warnings(), txn=txn, deadline=rt.deadline, memory_limit=rt.memory_limit)
     context = Context(txn, planning, evaluator, parsed.variables)
     plan = rules.optimize(build(parsed, context), context, disabled)
     program = compile_plan(plan)

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
+from vgraph.embedded.aql.functions.patterns import like_parts
+
 from .analyzers import Analyzer
 from .arrays import NO_INTS, Floats, Ints, distinct, distinct_counts, member
 from .conditions import (
@@ -547,25 +549,9 @@ def _words(condition: Condition) -> list[tuple[str, str, str, float]] | None:
 
 
 def like_pattern(pattern: str) -> tuple[str, re.Pattern[str]]:
-    """Literal beginning and regular expression of a LIKE pattern: % any run, _ one character, backslash escapes."""
-    prefix: list[str] = []
-    parts: list[str] = []
-    literal = True
-    at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        if char in "%_":
-            literal = False
-            parts.append(".*" if char == "%" else ".")
-        else:
-            if char == "\\" and at + 1 < len(pattern) and pattern[at + 1] in "%_\\":
-                at += 1
-                char = pattern[at]
-            if literal:
-                prefix.append(char)
-            parts.append(re.escape(char))
-        at += 1
-    return "".join(prefix), re.compile("".join(parts), re.DOTALL)
+    """Literal beginning and regular expression of a LIKE pattern."""
+    prefix, expression = like_parts(pattern)
+    return prefix, re.compile(expression, re.DOTALL)
 
 
 def _similar(field: TextField, condition: Fuzzy) -> list[tuple[str, float]]:

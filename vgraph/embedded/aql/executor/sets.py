@@ -227,7 +227,9 @@ class Window:
                     accumulator.add(value)
             last = max(last, high)
             for (slot, _, _), accumulator in zip(self.aggregates, accumulators, strict=True):
-                row[slot] = accumulator.result() if frame is not None else None
+                row[slot] = found = accumulator.result() if frame is not None else None
+                if type(found) is list:
+                    rt.charge(len(found))
             if low % BATCH == 0:
                 rt.check()
 

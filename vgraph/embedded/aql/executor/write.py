@@ -131,6 +131,7 @@ class Update:
                 yield kept
 
     def write(self, collection: Any, row: Row, rt: Run) -> Any:
+        rt.check()
         document = self.document(row, rt)
         selector = self.key(row, rt) if self.key is not None else document
         try:
@@ -160,6 +161,7 @@ class Remove:
                 yield kept
 
     def remove(self, collection: Any, row: Row, rt: Run) -> Any:
+        rt.check()
         selector = self.key(row, rt)
         try:
             return collection.remove(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import ArangoError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..runtime import Runtime
 
 TABLE: Final = Table()
+_CELLS: Final = 100_000
 
 
 @TABLE.add("STARTS_WITH", args=(2, 4))
@@ -72,15 +74,20 @@ def _single(value: float) -> float:
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
-def ngram_similarity(first: list[str], second: list[str], partial: bool) -> float:
+def ngram_similarity(
+    first: list[str], second: list[str], partial: bool, check: Callable[[], None] = lambda: None
+) -> float:
     """The longest common sequence of n-grams, over the target's number of them (Kondrak 2005).
 
-    With `partial`, n-grams that differ count by their equal positions, and the larger number divides.
+    With `partial`, n-grams that differ count by their equal positions, and the larger number divides. `check` is called
+    now and then for long texts.
     """
     if not first or not second:
         return 0.0
     best = [0.0] * (len(second) + 1)
-    for gram in first:
+    for number, gram in enumerate(first, 1):
+        if number * len(second) > _CELLS:
+            check()
         diagonal = 0.0
         for at, other in enumerate(second, 1):
             above = best[at]
@@ -103,7 +110,7 @@ def _similarity(rt: Runtime, name: str, args: tuple[Value, Value, Value], partia
     if min(len(text), len(target)) < length:
         equal = sum(a == b for a, b in zip(text, target, strict=False))
         return _whole(equal / max(len(text), len(target))) if partial else 0
-    return _whole(ngram_similarity(_grams(text, length), _grams(target, length), partial))
+    return _whole(ngram_similarity(_grams(text, length), _grams(target, length), partial, rt.check))
 
 
 def _whole(value: float) -> float | int:

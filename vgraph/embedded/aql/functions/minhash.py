@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from ..values import to_integer, to_number
 from .encoding import value_hash
-from .registry import Table, Value, wrong_type
+from .registry import Table, Value, ticking, wrong_type
 
 if TYPE_CHECKING:
     from ..runtime import Runtime
@@ -17,7 +18,7 @@ TABLE: Final = Table()
 _LEAST_ERROR: Final = 1e-7
 
 
-def signature(values: list[Value], size: int) -> list[str]:
+def signature(values: Iterable[Value], size: int) -> list[str]:
     """The `size` smallest distinct hashes, each as eight bytes in base64 without padding.
 
     In order of the values while they are no more than `size`, else smallest first.
@@ -32,7 +33,7 @@ def signature(values: list[Value], size: int) -> list[str]:
 def minhash(rt: Runtime, values: Value, size: Value) -> Value:
     if type(values) is not list or to_integer(size) < 1:
         return wrong_type(rt, "MINHASH")
-    return signature(values, to_integer(size))
+    return signature(ticking(rt, values), to_integer(size))
 
 
 @TABLE.add("MINHASH_ERROR", args=(1, 1))

@@ -84,7 +84,7 @@ def rand(rt: Runtime) -> float:
 def value_range(rt: Runtime, start: Value, stop: Value, step: Value = None) -> Value:
     """Whole numbers without `step`; with one, `start` and every `step` further up to `stop`."""
     if step is None:
-        return full_range(start, stop)
+        return full_range(start, stop, rt)
     low, high, by = (float(to_number(value)) for value in (start, stop, step))
     if by == 0 or (low < high and by < 0) or (low > high and by > 0):
         return wrong_type(rt, "RANGE")

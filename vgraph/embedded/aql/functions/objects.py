@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..operators import index
 from ..values import equal, to_string, truthy
-from .registry import Table, Value, wrong_type
+from .registry import Table, Value, ticking, wrong_type
 
 if TYPE_CHECKING:
     from ..runtime import Runtime
@@ -160,7 +160,7 @@ def zipped(rt: Runtime, keys: Value, items: Value) -> Value:
     if type(keys) is not list or type(items) is not list or len(keys) != len(items):
         return wrong_type(rt, "ZIP")
     found: dict[str, Any] = {}
-    for key, item in zip(keys, items, strict=True):
+    for key, item in zip(ticking(rt, keys), items, strict=True):
         found.setdefault(to_string(key), item)
     return found
 

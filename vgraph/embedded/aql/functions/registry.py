@@ -14,10 +14,11 @@ JSON values, and answers a wrong argument the server's way: `wrong_type` (warnin
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ...errors import ERRORS
+from ..operators import ELEMENT
 
 if TYPE_CHECKING:
     from ..runtime import Runtime
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 Value: TypeAlias = Any
 Implementation: TypeAlias = Callable[..., Value]
 _F = TypeVar("_F", bound=Implementation)
+_V = TypeVar("_V", str, list[Any], dict[str, Any])
+CHUNK: Final = 1 << 16
 
 
 class Function(NamedTuple):
@@ -70,6 +73,24 @@ class Table(dict[str, Function]):
             return impl
 
         return declare
+
+
+def ticking(rt: Runtime, items: list[Value]) -> Iterable[Value]:
+    """The items; of a long array with a look at the clock now and then."""
+    return items if len(items) <= CHUNK else _in_chunks(rt, items)
+
+
+def _in_chunks(rt: Runtime, items: list[Value]) -> Iterator[Value]:
+    for start in range(0, len(items), CHUNK):
+        rt.check()
+        yield from items[start : start + CHUNK]
+
+
+def bounded(rt: Runtime, found: _V) -> _V:
+    """A string, or an array as it is counted, no larger than a query may make."""
+    if len(found) > CHUNK:
+        rt.afford(len(found) if isinstance(found, str) else len(found) * ELEMENT)
+    return found
 
 
 def wrong_type(rt: Runtime, name: str) -> None:

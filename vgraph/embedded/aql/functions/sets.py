@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..operators import ELEMENT
 from ..values import hashable, number
 from .arrays import distinct
-from .registry import Table, Value, wrong_type
+from .registry import Table, Value, ticking, wrong_type
 
 if TYPE_CHECKING:
     from ..runtime import Runtime
@@ -23,6 +24,7 @@ def _arrays(values: tuple[Value, ...]) -> bool:
 def union(rt: Runtime, *arrays: Value) -> Value:
     if not _arrays(arrays):
         return wrong_type(rt, "UNION")
+    rt.afford(sum(map(len, arrays)) * ELEMENT)
     return [item for array in arrays for item in array]
 
 
@@ -30,14 +32,15 @@ def union(rt: Runtime, *arrays: Value) -> Value:
 def union_distinct(rt: Runtime, *arrays: Value) -> Value:
     if not _arrays(arrays):
         return wrong_type(rt, "UNION_DISTINCT")
-    return distinct([item for array in arrays for item in array])
+    rt.afford(sum(map(len, arrays)) * ELEMENT)
+    return distinct([item for array in arrays for item in ticking(rt, array)])
 
 
 @TABLE.add("INTERSECTION", args=(2, None))
 def intersection(rt: Runtime, *arrays: Value) -> Value:
     if not _arrays(arrays):
         return wrong_type(rt, "INTERSECTION")
-    others = [{hashable(item) for item in array} for array in arrays[1:]]
+    others = [{hashable(item) for item in ticking(rt, array)} for array in arrays[1:]]
     return [item for item in distinct(arrays[0]) if all(hashable(item) in other for other in others)]
 
 
@@ -45,7 +48,7 @@ def intersection(rt: Runtime, *arrays: Value) -> Value:
 def minus(rt: Runtime, *arrays: Value) -> Value:
     if not _arrays(arrays):
         return wrong_type(rt, "MINUS")
-    gone = {hashable(item) for array in arrays[1:] for item in array}
+    gone = {hashable(item) for array in arrays[1:] for item in ticking(rt, array)}
     return [item for item in distinct(arrays[0]) if hashable(item) not in gone]
 
 
@@ -55,7 +58,7 @@ def outersection(rt: Runtime, *arrays: Value) -> Value:
     if not _arrays(arrays):
         return wrong_type(rt, "OUTERSECTION")
     count: dict[object, int] = {}
-    items = [(hashable(item), item) for array in arrays for item in array]
+    items = [(hashable(item), item) for array in arrays for item in ticking(rt, array)]
     for key, _ in items:
         count[key] = count.get(key, 0) + 1
     return [item for key, item in items if count[key] == 1]

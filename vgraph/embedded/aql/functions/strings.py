@@ -6,19 +6,21 @@ import re
 import secrets
 import string
 import uuid
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from ...errors import ArangoError
 from ..operators import concatenate
 from ..values import to_integer, to_string, truthy
 from . import patterns
-from .registry import Table, Value, wrong_type
+from .registry import CHUNK, Table, Value, bounded, wrong_type
 from .types import IPV4
 
 if TYPE_CHECKING:
     from ..runtime import Runtime
 
 TABLE: Final = Table()
+_MOST_CELLS: Final = 500_000_000  # of an edit distance's table, some seconds
 MAX_REPEAT: Final = 16 * 1024 * 1024
 _BLANKS: Final = "\r\n\t "
 _ALPHANUMERIC: Final = string.ascii_letters + string.digits
@@ -27,14 +29,14 @@ _ALPHANUMERIC: Final = string.ascii_letters + string.digits
 @TABLE.add("CONCAT", args=(1, None))
 def concat(rt: Runtime, *values: Value) -> str:
     if len(values) == 1 and type(values[0]) is list:
-        return concatenate(values[0])
-    return concatenate(values)
+        return bounded(rt, concatenate(values[0]))
+    return bounded(rt, concatenate(values))
 
 
 @TABLE.add("CONCAT_SEPARATOR", args=(2, None))
 def concat_separator(rt: Runtime, separator: Value, *values: Value) -> str:
     items = values[0] if len(values) == 1 and type(values[0]) is list else values
-    return to_string(separator).join([to_string(item) for item in items if item is not None])
+    return bounded(rt, to_string(separator).join([to_string(item) for item in items if item is not None]))
 
 
 @TABLE.add("CHAR_LENGTH", args=(1, 1))
@@ -148,7 +150,7 @@ def like(rt: Runtime, text: Value, search: Value, ignore_case: Value = False) ->
     return patterns.like(to_string(search), truthy(ignore_case)).fullmatch(to_string(text)) is not None
 
 
-def _regex(rt: Runtime, pattern: Value, ignore_case: Value) -> re.Pattern[str] | None:
+def _regex(rt: Runtime, pattern: Value, ignore_case: Value) -> patterns.Regex | None:
     """A compiled expression; an invalid one is warning 1543."""
     compiled = patterns.regex(to_string(pattern), truthy(ignore_case))
     if compiled is None:
@@ -159,14 +161,14 @@ def _regex(rt: Runtime, pattern: Value, ignore_case: Value) -> re.Pattern[str] |
 @TABLE.add("REGEX_TEST", args=(2, 3))
 def regex_test(rt: Runtime, text: Value, pattern: Value, ignore_case: Value = False) -> bool | None:
     compiled = _regex(rt, pattern, ignore_case)
-    return None if compiled is None else compiled.search(to_string(text)) is not None
+    return None if compiled is None else compiled.run(rt, "search", text=to_string(text)) is not None
 
 
 @TABLE.add("REGEX_MATCHES", args=(2, 3))
 def regex_matches(rt: Runtime, text: Value, pattern: Value, ignore_case: Value = False) -> Value:
     """The first match and its groups; null when nothing matches."""
     compiled = _regex(rt, pattern, ignore_case)
-    found = compiled.search(to_string(text)) if compiled is not None else None
+    found = compiled.run(rt, "search", text=to_string(text)) if compiled is not None else None
     return None if found is None else [found.group(), *(group or "" for group in found.groups())]
 
 
@@ -183,7 +185,7 @@ def regex_split(rt: Runtime, text: Value, pattern: Value, ignore_case: Value = F
     compiled = _regex(rt, pattern, ignore_case)
     if compiled is None:
         return None
-    parts = [part or "" for part in compiled.split(whole)]
+    parts = [part or "" for part in compiled.run(rt, "split", text=whole)]
     return parts if most < 0 else parts[:most]
 
 
@@ -193,7 +195,7 @@ def regex_replace(rt: Runtime, text: Value, pattern: Value, new: Value, ignore_c
     if compiled is None:
         return None
     replacement = to_string(new)
-    return compiled.sub(lambda match: patterns.replacement(replacement, match), to_string(text))
+    return compiled.run(rt, "sub", lambda match: patterns.replacement(replacement, match), text=to_string(text))
 
 
 @TABLE.add("SPLIT", args=(1, 3))
@@ -232,7 +234,15 @@ def substitute(rt: Runtime, value: Value, search: Value, replace: Value = None, 
     if not mapping or count == 0:
         return text
     most = min(count, len(text)) if count > 0 else 0
+    rt.afford(_grown(text, mapping))
     return re.sub("|".join(map(re.escape, mapping)), lambda match: mapping[match.group()], text, count=most)
+
+
+def _grown(text: str, mapping: dict[str, str]) -> int:
+    """How long a text becomes at most by replacements."""
+    if len(text) * max(map(len, mapping.values())) < CHUNK:
+        return 0
+    return len(text) + sum(max(0, text.count(old) * (len(new) - len(old))) for old, new in mapping.items())
 
 
 def _replacements(search: Value, replace: Value) -> dict[str, str]:
@@ -257,6 +267,7 @@ def repeat(rt: Runtime, value: Value, count: Value, separator: Value = "") -> Va
     if (len(text) + len(between)) * times > MAX_REPEAT:
         rt.warnings.add(32)
         return None
+    rt.afford((len(text) + len(between)) * times)
     return between.join([text] * times) if text or between else ""
 
 
@@ -284,27 +295,12 @@ def levenshtein_distance(rt: Runtime, first: Value, second: Value) -> int:
 
 
 def damerau(first: str, second: str, transpositions: bool = True) -> int:
-    """Edit distance with transpositions of neighbours (Lowrance and Wagner 1975), or without."""
-    last_row: dict[str, int] = {}
-    far = len(first) + len(second)
-    table = [[far] * (len(second) + 2) for _ in range(len(first) + 2)]
-    for i in range(len(first) + 1):
-        table[i + 1][1] = i
-    for j in range(len(second) + 1):
-        table[1][j + 1] = j
-    for i, a in enumerate(first, 1):
-        last_match = 0
-        for j, b in enumerate(second, 1):
-            row, column = last_row.get(b, 0), last_match
-            cost = 1
-            if a == b:
-                cost, last_match = 0, j
-            best = min(table[i][j] + cost, table[i + 1][j] + 1, table[i][j + 1] + 1)
-            if transpositions:
-                best = min(best, table[row][column] + (i - row - 1) + 1 + (j - column - 1))
-            table[i + 1][j + 1] = best
-        last_row[a] = i
-    return table[-1][-1]
+    """Edit distance with transpositions of neighbours (Lowrance and Wagner 1975), or without; 32 for very long texts."""
+    if len(first) * len(second) > _MOST_CELLS:
+        raise ArangoError(32, "texts too long for an edit distance")
+    metrics = import_module("rapidfuzz.distance")
+    distance: int = (metrics.DamerauLevenshtein if transpositions else metrics.Levenshtein).distance(first, second)
+    return distance
 
 
 @TABLE.add("IPV4_TO_NUMBER", args=(1, 1))
