@@ -399,7 +399,7 @@ def filter_binds(filters: Filters) -> dict[str, Any]:
 
 
 def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
-    records = [dict(row) for row in rows]
+    records = [row if isinstance(row, dict) else dict(row) for row in rows]
     if collection == "entities":
         _run(db, "merge_entities", records=records)
     elif collection == "LINKS_TO":
