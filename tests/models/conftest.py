@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
@@ -21,13 +22,16 @@ from vgraph.types import Frame
 
 @dataclass
 class Response:
-    """What the server answers: JSON, or raw bytes; `hang` never answers; `short` promises more bytes than come."""
+    """What the server answers: JSON, or raw bytes; `hang` never answers; `short` promises more bytes than come;
+    `drip` sends spaces, one after the other, without an end; `filler` sends so many MiB of them."""
 
     body: Any = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     hang: bool = False
     short: bool = False
+    drip: bool = False
+    filler: int = 0
 
     @property
     def content(self) -> bytes:
@@ -84,6 +88,9 @@ class Server:
                 if response.hang:
                     server._over.wait()
                     return
+                if response.drip or response.filler:
+                    self._endless(response)
+                    return
                 self.send_response(response.status)
                 headers = {"content-type": "application/json", **response.headers}
                 for name, value in headers.items():
@@ -91,6 +98,16 @@ class Server:
                 self.send_header("content-length", str(len(response.content) + 100 * response.short))
                 self.end_headers()
                 self.wfile.write(response.content)
+
+            def _endless(self, response: Response) -> None:
+                self.send_response(response.status)
+                self.end_headers()
+                piece = b" " if response.drip else b" " * (1 << 20)
+                with suppress(OSError):
+                    for _ in range(response.filler or 10_000):
+                        self.wfile.write(piece)
+                        if response.drip and server._over.wait(0.02):
+                            return
 
             do_GET = do_POST
 

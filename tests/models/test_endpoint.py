@@ -157,3 +157,20 @@ def test_usage_is_added_up_by_stage(server):
 @pytest.mark.parametrize("usage", [None, "many", {"prompt_tokens": None}, {"prompt_tokens": "4"}, {}])
 def test_odd_usage_counts_nothing(usage):
     assert usage_of({"usage": usage}) == Usage()
+
+
+@pytest.mark.parametrize("endless", [Response(drip=True), Response(filler=100)])
+def test_a_reply_without_an_end_is_given_up(server, endless):
+    server.script = [endless, OK]
+    assert endpoint(server, timeout_s=1.0).models() == ["m"]
+    server.script = [endless]
+    with pytest.raises(EndpointError, match="its reply"):
+        endpoint(server, timeout_s=1.0, retries=0).models()
+
+
+def test_the_password_of_the_address_is_not_told_in_any_form(server):
+    server.script = [lambda request: Response({"error": {"message": request.headers["authorization"]}}, 401)]
+    url = server.url.replace("http://", "http://user:p%40ss-w0rd@")
+    with pytest.raises(EndpointError) as caught:
+        endpoint(server, base_url=url).models()
+    assert "***" in str(caught.value) and "dXNlcjpwQHNz" not in str(caught.value)

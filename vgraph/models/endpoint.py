@@ -6,13 +6,15 @@ Anything else is final. Replies are taken as plain JSON, so that servers which o
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from vgraph.errors import ModelError
 from vgraph.models.loading import clean, require
@@ -25,6 +27,12 @@ OPENAI: Final = "https://api.openai.com/v1"
 _RETRIED: Final = frozenset({408, 409, 429})
 _LONGEST_WAIT_S: Final = 60.0
 _MESSAGE_LIMIT: Final = 300
+_LARGEST_REPLY: Final = 64 << 20
+"""Bytes; thousands of embeddings fit."""
+
+
+class _EndlessError(Exception):
+    """A reply that is too long, or that comes in such small pieces that no time-out ends it."""
 
 
 class EndpointError(ModelError):
@@ -69,10 +77,27 @@ class Endpoint:
             logging.getLogger(transport).setLevel(logging.WARNING)
         retries = require("stamina").instrumentation  # left alone it prints to standard output, between our JSON
         retries.set_on_retry_hooks([retries.LoggingOnRetryHook])
-        made: OpenAI = require("openai").OpenAI(
-            base_url=self._url, api_key=self._key or "none", timeout=self._timeout_s, max_retries=0
+        sdk = require("openai")
+        made: OpenAI = sdk.OpenAI(
+            base_url=self._url,
+            api_key=self._key or "none",
+            timeout=self._timeout_s,
+            max_retries=0,
+            http_client=sdk.DefaultHttpxClient(event_hooks={"response": [self._read]}),
         )
         return made
+
+    def _read(self, reply: Any) -> None:
+        """Take in the body of a reply while it is neither too long nor, once begun, longer on its way than the time-out."""
+        begun, size, parts = time.monotonic(), 0, []
+        for part in reply.iter_bytes():
+            size += len(part)
+            if size > _LARGEST_REPLY:
+                raise _EndlessError(f"its reply is longer than {_LARGEST_REPLY >> 20} MiB")
+            if time.monotonic() - begun > self._timeout_s:
+                raise _EndlessError(f"its reply had not ended after {self._timeout_s:g} s")
+            parts.append(part)
+        reply._content = b"".join(parts)  # where the client's own read() leaves it
 
     def ask(self, stage: str, model: str, request: Callable[[OpenAI], Any]) -> dict[str, Any]:
         """The JSON object a raw-response request of the SDK gives, after retries; EndpointError when it fails for good."""
@@ -101,7 +126,7 @@ class Endpoint:
 
         try:
             reply = request(self.client).http_response
-        except (openai.OpenAIError, UnicodeError) as error:
+        except (openai.OpenAIError, UnicodeError, _EndlessError) as error:
             # `from None`: the SDK's error quotes the request and the server's words, either of which may hold the key
             raise self._translated(error, stage, model) from None
         value = _json_object(reply.content)
@@ -124,6 +149,8 @@ class Endpoint:
                 what, passing = f"{where} did not answer within {self._timeout_s:g} s", True
             case openai.APIStatusError():
                 return self._refused(error, where, stage, model)
+            case _EndlessError() | openai.APIConnectionError(__cause__=_EndlessError()):
+                what, passing = f"{where}: {error if isinstance(error, _EndlessError) else error.__cause__}", True
             case openai.APIConnectionError():
                 what, passing = f"{where} cannot be reached: {self._redacted(str(error.__cause__ or error))}", True
             case _:
@@ -144,7 +171,9 @@ class Endpoint:
     def _redacted(self, text: str) -> str:
         """Text of a server or a library, short, on one line, without the key or the address's password."""
         text = text.replace(self._url, self.address)
-        for secret in (self._key, urlsplit(self._url).password):
+        parts = urlsplit(self._url)
+        basic = base64.b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()).decode()
+        for secret in (self._key, parts.password, basic):
             text = text.replace(secret, "***") if secret else text
         return clean(" ".join(text.split()))[:_MESSAGE_LIMIT]
 
