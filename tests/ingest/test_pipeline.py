@@ -526,3 +526,14 @@ def test_two_persons_of_one_name_in_one_chunk_stay_two(store: Store, make_video:
     assert first != second and (at, later) == (100, 1_000)
     did = dict(rows(store, "FOR e IN LINKS_TO RETURN [e.relation, e._from]"))
     assert did == {"locks": first, "washes": second}
+
+
+def test_a_relation_that_ends_in_a_later_chunk_is_known_when_it_has_ended(
+    store: Store, make_video: MakeVideo, tmp_path: Path
+) -> None:
+    video = make_video(seconds=8)
+    relation = {"source": "Ana", "relation": "waits for", "target": "Bob", "start": 1.0, "end": 7.0}
+    entities = [{"name": "Ana", "type": "person"}, {"name": "Bob", "type": "person"}]
+    beside(video, [{"start": 0.5, "end": 1.5, "text": "Ana waits.", "entities": entities, "relations": [relation]}])
+    run(video, store, tmp_path)
+    assert rows(store, "FOR e IN LINKS_TO RETURN e.known_ms - e.end_ms") == [0]

@@ -77,3 +77,8 @@ def test_cameras_are_named_by_label_or_place_as_whole_words() -> None:
 def test_the_ends_of_the_calendar_are_no_error(question: str) -> None:
     time_span(question, "Pacific/Kiritimati", None)
     time_span(question, "America/Los_Angeles", None)
+
+
+@pytest.mark.parametrize("last_ms", [-62_135_596_800_000, 10**17])
+def test_a_last_recording_at_the_ends_of_the_calendar_is_no_error(last_ms: int) -> None:
+    assert time_span("at 14:10", "Etc/GMT+12", last_ms) is None

@@ -385,7 +385,7 @@ def _link(place: Place, chunk: Chunk, relation: Relation, ends: tuple[Mention, M
         "supporting_text": relation.supporting_text,
         "confidence": relation.confidence,
         "method": chunk.extraction.method,
-        "known_ms": place.at(chunk.known_offset_ms),
+        "known_ms": place.at(max(chunk.known_offset_ms, end)),
         "recorded_ms": recorded_ms,
         "retracted_ms": None,
         **_span(place, start, end),

@@ -60,11 +60,11 @@ def time_span(question: str, tz: str, last_ms: int | None) -> TimeSpan | None:
     """The span named in a question, or None. `last_ms` (end of the last recording) gives the day of a time without a date."""
     found = _DATE.search(question)
     zone = ZoneInfo(tz)
-    day = _day(found, zone, last_ms)
-    if day is None:
-        return None
     rest = _DATE.sub(" ", question)
     try:
+        day = _day(found, zone, last_ms)
+        if day is None:
+            return None
         return _clock_span(rest, day, zone) or (_whole_day(day, zone, found.group()) if found else None)
     except (OverflowError, ValueError):  # the first or last day of the calendar
         return None
