@@ -17,8 +17,8 @@ from .values import EXACT, compare, equal, hashable, number, to_number
 
 _HALF: Final = EXACT // 2  # the sum of two integers below is exact as a double
 _ROOT: Final = 2**26  # so is their product
-_FOLD_SECONDS: Final = 0.05
-_FOLD_BYTES: Final = 1 << 20
+_SHORT: Final = 8  # elements that are looked through one by one
+_NO_LIST: Final = (None, None)
 
 # -------------------------------------------------------------------------------------------------- constants
 
@@ -335,5 +335,25 @@ def in_bind(a: Closure, name: str, positive: bool) -> Closure:
         if type(value) is not str and type(value) is not int:
             value = hashable(value)
         return (value in members) is positive
+
+    return member
+
+
+def in_list(a: Closure, b: Closure, positive: bool) -> Closure:
+    """``x IN list``: of a list that comes again, row after row, the strings are made a set."""
+    key = object()
+
+    def member(row: Row, rt: Runtime) -> bool:
+        items, value = b(row, rt), a(row, rt)
+        if type(value) is not str or type(items) is not list or len(items) < _SHORT:
+            return operators.contains(items, value, positive)
+        last, strings = rt.cache.get(key, _NO_LIST)
+        if last is not items:
+            rt.cache[key] = items, None
+            return (value in items) is positive
+        if strings is None:
+            strings = frozenset([item for item in items if type(item) is str])
+            rt.cache[key] = items, strings
+        return (value in strings) is positive
 
     return member

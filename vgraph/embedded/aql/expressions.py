@@ -22,6 +22,7 @@ from .closures import (
     fold,
     general_comparison,
     in_bind,
+    in_list,
     in_set,
     is_constant_closure,
     order_constant,
@@ -29,6 +30,7 @@ from .closures import (
     value_of,
 )
 from .functions import FUNCTIONS
+from .generated import object_of
 from .nodes import (
     ArrayLiteral,
     ArrayMatch,
@@ -66,6 +68,7 @@ __all__ = [
 ]
 
 _MAX_FOLDED: Final = 1000  # elements of a constant range that is kept with the plan
+_MANY: Final = 3  # attributes in an object from which generated code pays
 _COMPARISONS: Final = frozenset(["==", "!=", "<", "<=", ">", ">="])
 _MIRROR: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -287,7 +290,7 @@ def _membership(expr: Binary, env: CompileEnv, positive: bool) -> Closure:
         return fold(in_set(a, frozenset(map(hashable, items)), positive), a)
     if isinstance(expr.right, Bind):
         return in_bind(a, expr.right.name, positive)
-    return lambda row, rt: operators.contains(b(row, rt), a(row, rt), positive)
+    return in_list(a, b, positive)
 
 
 def _quantified(expr: Quantified, env: CompileEnv) -> Closure:
@@ -335,10 +338,18 @@ def _array(expr: ArrayLiteral, env: CompileEnv) -> Closure:
 
 
 def _object(expr: ObjectLiteral, env: CompileEnv) -> Closure:
-    if all(isinstance(entry.key, str) for entry in expr.entries):
-        pairs = tuple((str(entry.key), compile(entry.value, env)) for entry in expr.entries)
-        return fold(lambda row, rt: {key: value(row, rt) for key, value in pairs}, *(value for _, value in pairs))
-    return _computed_object(expr, env)
+    if not all(isinstance(entry.key, str) for entry in expr.entries):
+        return _computed_object(expr, env)
+    pairs = tuple((str(entry.key), compile(entry.value, env)) for entry in expr.entries)
+    attributes = [_simple_attribute(entry.value, env) for entry in expr.entries]
+    if sum(name is not None for _, name in attributes) >= _MANY:
+        return object_of(
+            [
+                (key, value if name is None else (slot, name))
+                for (key, value), (slot, name) in zip(pairs, attributes, strict=True)
+            ]
+        )
+    return fold(lambda row, rt: {key: value(row, rt) for key, value in pairs}, *(value for _, value in pairs))
 
 
 def _computed_object(expr: ObjectLiteral, env: CompileEnv) -> Closure:
@@ -475,6 +486,9 @@ def _argument(arg: Expr, may_be_collection: bool, env: CompileEnv) -> Closure:
 
 def _apply(impl: Callable[..., Any], args: tuple[Closure, ...]) -> Closure:
     match args:
+        case (first, *others) if len(others) > 1 and all(map(is_constant_closure, others)):
+            rest = [value_of(argument) for argument in others]
+            return lambda row, rt: impl(rt, first(row, rt), *rest)
         case ():
             return lambda row, rt: impl(rt)
         case (first,):

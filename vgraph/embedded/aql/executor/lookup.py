@@ -356,10 +356,10 @@ class IndexScan:
         slot, condition = self.slot, self.filter
         kept: Batch = []
         for position, document in found:
-            row = batch[position].copy()
+            row = batch[position]  # the register is this step's own: filled before the row is copied
             row[slot] = document
             if condition is None or condition(row, rt):
-                kept.append(row)
+                kept.append(row.copy())
         rt.stats.filtered += len(found) - len(kept)
         return kept
 

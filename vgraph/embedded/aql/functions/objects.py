@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ..operators import index
@@ -94,13 +95,21 @@ def merge_recursive(rt: Runtime, *documents: Value) -> Value:
 
 def _selected(names: tuple[Value, ...]) -> frozenset[str]:
     """Attribute names given one by one or in arrays."""
-    found: set[str] = set()
-    for name in names:
-        if type(name) is list:
-            found.update(item for item in name if type(item) is str)
-        elif name is not None:
-            found.add(to_string(name))
-    return frozenset(found)
+    try:
+        return _named(*names)
+    except TypeError:  # arrays are among them
+        found: set[str] = set()
+        for name in names:
+            if type(name) is list:
+                found.update(item for item in name if type(item) is str)
+            elif name is not None:
+                found.add(to_string(name))
+        return frozenset(found)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _named(*names: Value) -> frozenset[str]:
+    return frozenset(to_string(name) for name in names if name is not None)
 
 
 @TABLE.add("UNSET", args=(2, None))
