@@ -17,6 +17,8 @@ from .values import EXACT, compare, equal, hashable, number, to_number
 
 _HALF: Final = EXACT // 2  # the sum of two integers below is exact as a double
 _ROOT: Final = 2**26  # so is their product
+_FOLD_SECONDS: Final = 0.05
+_FOLD_BYTES: Final = 1 << 20
 _SHORT: Final = 8  # elements that are looked through one by one
 _NO_LIST: Final = (None, None)
 
