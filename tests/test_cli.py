@@ -503,3 +503,13 @@ def test_importing_and_helping_load_nothing_heavy(code: str, site: Path) -> None
         [sys.executable, "-c", ending + code, "--help"], cwd=site, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_export_never_takes_the_place_of_a_folder_or_a_device(inside: Path) -> None:
+    pipe = inside / "pipe"
+    os.mkfifo(pipe)
+    for place in (pipe, inside, Path(".")):
+        result = run("db", "export", str(place))
+        assert result.exit_code == 2 and "is a folder or a device" in result.stderr
+    assert pipe.is_fifo() and not [name for name in os.listdir(inside) if name.endswith(".part")]
+    pipe.unlink()

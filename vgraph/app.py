@@ -293,13 +293,19 @@ class VGraph:
         """Write every record as a JSON line {collection, record}; the number written. The file appears whole or not at all."""
         if not path.parent.is_dir():
             raise UserError(f"{path}: there is no folder {path.parent}")
+        if not path.name or (path.exists() and not path.is_file()):
+            raise UserError(f"{path} is a folder or a device: name a file")
         part = path.with_name(f".{path.name}.part")
         count = 0
-        with part.open("wb") as file:
-            for collection, record in self.records():
-                file.write(orjson.dumps({"collection": collection, "record": record}, option=orjson.OPT_APPEND_NEWLINE))
-                count += 1
-        part.replace(path)
+        try:
+            with part.open("wb") as file:
+                for collection, record in self.records():
+                    line = {"collection": collection, "record": record}
+                    file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+                    count += 1
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
         return count
 
     def reembed(self, *, report: Advance = lambda progress: None) -> int:
