@@ -329,7 +329,7 @@ def test_a_database_file_that_is_none_is_told_and_left_alone(spoil: Spoil, here:
         (["aql", "RETURN @x"], 6, "x"),
         (["aql", "RETURN 1", "--bind", "x"], 2, "use key=value"),
         (["db", "export", "none/graph.jsonl"], 2, "there is no folder none"),
-        (["db", "export", "empty"], 1, "empty"),
+        (["db", "export", "empty"], 2, "is a folder or a device"),
         (["serve", "--host", "0.0.0.0"], 2, "VGRAPH_SERVE__TOKEN"),
         (["serve", "--host", "no.such.host.invalid"], 2, "VGRAPH_SERVE__TOKEN"),
         (["demo", "--folder", "dock.mp4"], 1, "dock.mp4"),
