@@ -88,6 +88,7 @@ class Parser(ExpressionParser):
         self.out: list[Statement] = []
         self.writes: dict[DataSource, None] = {}
         self.statements = 0
+        self.aggregating = False
         self._parse_statement: dict[str, Callable[[Token], None]] = {
             "FOR": self._for,
             "LET": self._let,
@@ -482,7 +483,10 @@ class Parser(ExpressionParser):
     def _aggregates(self) -> list[tuple[Token, str, Expr]]:
         self.expect("AGGREGATE")
         found = []
-        for name, value in self._assignments():
+        self.aggregating = True
+        assignments = self._assignments()
+        self.aggregating = False
+        for name, value in assignments:
             if not isinstance(value, Call) or value.name not in AGGREGATES | {"COLLECTION_COUNT"}:
                 raise self.error(1574, "invalid aggregate expression", name)
             function = "COUNT" if value.name == "COLLECTION_COUNT" else value.name
@@ -497,6 +501,8 @@ class Parser(ExpressionParser):
 
     def _in_aggregate(self, token: Token) -> bool:
         """Whether the call at `token` is the whole right side of an assignment."""
+        if not self.aggregating:
+            return False
         index = bisect_left(self.tokens, token.start, key=attrgetter("start"))
         return index > 0 and self.tokens[index - 1].kind == "="
 

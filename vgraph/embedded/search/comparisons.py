@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from vgraph.embedded.aql.values import to_integer
 from vgraph.embedded.errors import ArangoError
 
 from .analyzers import BUILTIN, Analyzer
@@ -139,7 +140,7 @@ def quantify(path: str, quantifier: str, op: str, values: Closure, least: Closur
             return negation(any_of(parts))
         case _:
             assert least is not None
-            return at_least(parts, max(int(least(scope.row, scope.rt)), 0))
+            return at_least(parts, max(to_integer(least(scope.row, scope.rt)), 0))
 
 
 def at_least(parts: Sequence[Condition], minimum: int) -> Condition:
