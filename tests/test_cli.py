@@ -513,3 +513,16 @@ def test_an_export_never_takes_the_place_of_a_folder_or_a_device(inside: Path) -
         assert result.exit_code == 2 and "is a folder or a device" in result.stderr
     assert pipe.is_fifo() and not [name for name in os.listdir(inside) if name.endswith(".part")]
     pipe.unlink()
+
+
+def test_control_characters_of_a_video_do_not_reach_the_terminal() -> None:
+    from vgraph.terminal import escape
+
+    assert (
+        escape("\x1b[31mred\x07 [bold]\u009bx")
+        == "\N{REPLACEMENT CHARACTER}[31mred\N{REPLACEMENT CHARACTER} \\[bold]\N{REPLACEMENT CHARACTER}x"
+    )
+
+
+def test_an_empty_path_is_not_the_working_directory(inside: Path) -> None:
+    assert run("ingest", "").exit_code == 2

@@ -215,7 +215,7 @@ class VGraph:
     ) -> Filters:
         """Filters from what people write: cameras by label or key, times as ISO 8601 (naive ones in the cameras' zone)."""
         known = self._store.cameras()
-        keys = None if not cameras else tuple(_camera(name, known) for name in cameras)
+        keys = None if cameras is None else tuple(_camera(name, known) for name in cameras)
         zones = {c["tz"] for c in known if keys is None or c["_key"] in keys}
         zone = zones.pop() if len(zones) == 1 else "UTC"
         times = [None if value is None else moment(value, zone) for value in (start, end, not_after)]
@@ -223,7 +223,7 @@ class VGraph:
             raise UserError(f"nothing lies between {start} and {end}: the start must be before the end")
         for document in documents or ():
             self._document(document)
-        return Filters(keys, tuple(documents) if documents else None, *times)
+        return Filters(keys, None if documents is None else tuple(documents), *times)
 
     def search(self, question: str, filters: Filters | None = None, *, k: int | None = None) -> Evidence:
         """Evidence for a question: chunks, entities and relations, packed within the token budget."""

@@ -172,7 +172,8 @@ def print_step(step: Any) -> None:
 
 def filters(graph: VGraph, cameras: list[str] | None, documents: list[str] | None, *times: str | None) -> Filters:
     start, end, not_after = times
-    return graph.filters(cameras=cameras, documents=documents, start=start, end=end, not_after=not_after)
+    given = {"cameras": cameras or None, "documents": documents or None}
+    return graph.filters(**given, start=start, end=end, not_after=not_after)
 
 
 # --- video in -----------------------------------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ def demo(
 @app.command()
 def ingest(
     ctx: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(help="Video files, or folders of them.")],
+    paths: Annotated[list[str], typer.Argument(help="Video files, or folders of them.")],
     camera: Annotated[
         str | None, typer.Option("--camera", "-c", help="The camera's label (default: sidecar, else the file's name).")
     ] = None,
@@ -347,7 +348,7 @@ def aql(
     """Run AQL on the graph, reading only."""
     from vgraph import terminal
 
-    text = sys.stdin.read() if query == "-" else query
+    text = standard_input() if query == "-" else query
     binds = dict(binding(item) for item in bind or [])
     with opened() as graph:
         result = graph.aql(text, binds, limit=limit)
@@ -360,6 +361,12 @@ def aql(
         terminal.note(f"the first {limit} rows; --limit gives more")
 
 
+def standard_input() -> str:
+    if sys.stdin is None or sys.stdin.closed:
+        raise UserError("`-` reads the query from standard input, which is closed")
+    return sys.stdin.read()
+
+
 def binding(item: str) -> tuple[str, Any]:
     """Name and value of `name=value`, the name as the driver wants it: `@@name` of a query is its bind variable `@name`."""
     name, equals, value = item.partition("=")
@@ -368,7 +375,7 @@ def binding(item: str) -> tuple[str, Any]:
     plain = name.lstrip("@")
     if name.startswith("@@"):
         return f"@{plain}", value
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         return plain, jsonlib.loads(value)
     return plain, value
 

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 from zoneinfo import ZoneInfo
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as markup
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -30,6 +30,14 @@ UNFOLDED = 10_000
 
 MOST_WARNINGS = 10
 """Shown of one ingest."""
+
+
+CONTROLS: Final = {c: "\N{REPLACEMENT CHARACTER}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
+
+
+def escape(text: str) -> str:
+    """Text from videos, files and models as it stands: neither rich's markup nor a terminal's control characters act."""
+    return markup(text.translate(CONTROLS))
 
 
 class _Console(Console):

@@ -69,7 +69,7 @@ def retrieve(
     chunks = _evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters), filters)
     kept, relations, text, tokens = pack(chunks, _relations(graph), profile.token_budget)
     return Evidence(
-        question, filters, hits, kept, _entities(graph), relations, text, tokens, profile.token_budget,
+        question, filters, hits, kept, _entities(graph, filters), relations, text, tokens, profile.token_budget,
         _coverage(question, store, filters, cameras),
     )  # fmt: skip
 
@@ -151,23 +151,27 @@ def _evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Fil
     )  # fmt: skip
 
 
-def _entities(graph: Mapping[str, Any]) -> tuple[EvidenceEntity, ...]:
+def _entities(graph: Mapping[str, Any], filters: Filters) -> tuple[EvidenceEntity, ...]:
+    """Entities in the order of the anchors; of where and when they were seen, only what the filters let know."""
     chunks = {row["entity"]: tuple(c.removeprefix("chunks/") for c in row["chunks"]) for row in graph["mentions"]}
     place = {entity: number for number, entity in enumerate(graph["anchors"])}
-    found = [
-        EvidenceEntity(
-            e["_id"],
-            e["name"],
-            e["type"],
-            e["description"],
-            e["first_ms"],
-            e["last_ms"],
-            tuple(e["cameras"]),
-            chunks.get(e["_id"], ()),
-        )
-        for e in graph["entities"]
-    ]
+    found = [_entity(e, chunks.get(e["_id"], ()), filters) for e in graph["entities"]]
     return tuple(sorted(found, key=lambda entity: (place.get(entity.id, len(place)), entity.name)))
+
+
+def _entity(record: Mapping[str, Any], chunks: tuple[str, ...], filters: Filters) -> EvidenceEntity:
+    latest = record["last_ms"] if filters.not_after is None else min(record["last_ms"], filters.not_after)
+    cameras = tuple(c for c in record["cameras"] if filters.cameras is None or c in filters.cameras)
+    return EvidenceEntity(
+        record["_id"],
+        record["name"],
+        record["type"],
+        record["description"],
+        record["first_ms"],
+        latest,
+        cameras,
+        chunks,
+    )
 
 
 def _relations(graph: Mapping[str, Any]) -> list[EvidenceRelation]:

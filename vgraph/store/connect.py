@@ -55,7 +55,10 @@ def _embedded(path: str, create: bool) -> ArangoClient:
 
     if not path:
         raise UserError("VGRAPH_DATABASE__URL: embedded: needs a path, for example embedded:vgraph-data/graph.sqlite")
-    file = Path(path).expanduser()
+    try:
+        file = Path(path).expanduser()
+    except RuntimeError:
+        raise UserError(f"embedded:{path}: there is no such user's home folder") from None
     if not create and not file.exists():
         raise NotFoundError(f"embedded:{path}: there is no such file")
     with translated(f"open {file}"):
