@@ -255,6 +255,7 @@ class UpsertBatch:
 
     def take(self, number: int, row: Row, found: Any) -> Any:
         """The result of a row, None when it waits."""
+        self.rt.check()
         if not self.written.isdisjoint(self.probe.keys(self.collection, row, self.rt)):
             self.flush()
             result = self.step.write(self.collection, row, self.rt)
