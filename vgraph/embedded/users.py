@@ -55,10 +55,18 @@ def create(txn: Transaction, body: dict[str, Any]) -> dict[str, Any]:
     name = body.get("user")
     if not isinstance(name, str) or not name:
         raise ArangoError(1700)
+    _check(body)
     if txn.sql("SELECT 1 FROM users WHERE name = ?", (name,)).fetchone():
         raise ArangoError(1702)
     _insert(txn, name, body.get("passwd") or "", body.get("active") is not False, body.get("extra") or {}, {})
     return get(txn, name)
+
+
+def _check(body: dict[str, Any]) -> None:
+    """The types of what a user is given; 10."""
+    for name, kind in (("passwd", str), ("active", bool), ("extra", dict)):
+        if not isinstance(body.get(name), kind | None):
+            raise ArangoError(10, f"expecting {'an object' if kind is dict else f'a {kind.__name__}'} for '{name}'")
 
 
 def _insert(txn: Transaction, name: str, password: str, active: bool, extra: Any, grants: Any) -> None:
@@ -69,6 +77,7 @@ def _insert(txn: Transaction, name: str, password: str, active: bool, extra: Any
 def change(txn: Transaction, name: str, body: dict[str, Any], *, replace: bool) -> dict[str, Any]:
     """Change (PATCH) or replace (PUT) a user; 1703."""
     present = get(txn, name)
+    _check(body)
     if "passwd" in body or replace:
         txn.sql("UPDATE users SET password = ? WHERE name = ?", (_hashed(body.get("passwd") or ""), name))
     active = body.get("active")

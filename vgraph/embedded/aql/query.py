@@ -190,17 +190,23 @@ def materialised(result: Result, txn: Any) -> Result:
 
 def runtime(txn: Any, binds: Mapping[str, Any], options: Mapping[str, Any]) -> Run:
     """Limits and switches of one run. A runtime limit of 0 is none."""
-    seconds = options.get("maxRuntime") or 0
-    warnings = Warnings(fail=bool(options.get("failOnWarning")), limit=int(options.get("maxWarningCount", 10)))
+    seconds = number(options, "maxRuntime", 0)
+    warnings = Warnings(fail=bool(options.get("failOnWarning")), limit=int(number(options, "maxWarningCount", 10)))
     return Run(
         binds,
         warnings=warnings,
         txn=txn,
         deadline=time.monotonic() + seconds if seconds else None,
-        memory_limit=int(options.get("memoryLimit") or 0),
+        memory_limit=int(number(options, "memoryLimit", 0)),
         full_count=bool(options.get("fullCount")),
         profile=Profile() if options.get("profile") in (2, 3) else None,
     )
+
+
+def number(options: Mapping[str, Any], name: str, default: float) -> float:
+    """An option that is a number; what is none counts as not given."""
+    value = options.get(name)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else default
 
 
 def disabled_rules(options: Mapping[str, Any]) -> frozenset[str]:

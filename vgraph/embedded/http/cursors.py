@@ -236,7 +236,7 @@ def _first_answer(
         id=context.app.cursors.next_id(),
         database=context.database,
         batch_size=size,
-        ttl=float(body.get("ttl") or TTL),
+        ttl=_ttl(body),
         retry=retry,
         stream_id=context.stream_id,
         result=result,
@@ -342,6 +342,13 @@ def _batch_size(body: dict[str, Any]) -> int:
     if isinstance(size, bool) or not isinstance(size, int | float) or size < 1:
         raise ArangoError(17, "expecting non-zero value for <batchSize>")
     return int(size)
+
+
+def _ttl(body: dict[str, Any]) -> float:
+    ttl = body.get("ttl")
+    if ttl is not None and (isinstance(ttl, bool) or not isinstance(ttl, int | float)):
+        raise ArangoError(17, "expecting a number for <ttl>")
+    return float(ttl or TTL)
 
 
 def _profile(text: str, stats: dict[str, Any]) -> dict[str, float]:

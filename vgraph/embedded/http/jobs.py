@@ -107,7 +107,10 @@ class Jobs:
 def status(context: Context, name: str) -> Answer:
     jobs = context.app.jobs
     if name in ("pending", "done"):
-        count = int(context.request.query.get("count") or 100)
+        asked = context.request.query.get("count") or "100"
+        if not (asked.isascii() and asked.isdigit()):
+            raise ArangoError(400, "expecting a number for 'count'")
+        count = int(asked[:18])
         return json_answer(jobs.listed(context, finished=name == "done", count=count))
     if not name.isdigit():
         raise ArangoError(400)

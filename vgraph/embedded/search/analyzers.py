@@ -645,10 +645,10 @@ def check_features(features: Any) -> tuple[str, ...]:
 
 def make(kind: Any, properties: dict[str, Any] | None, features: Any) -> Analyzer:
     """An analyzer of a type; error 10 for bad properties, 9 for a type this engine does not have."""
+    if not isinstance(kind, str) or kind not in _TYPES.keys() | _REFUSED:
+        raise _bad(f"unknown analyzer type '{kind}'")
     if kind in _REFUSED:
         raise unsupported(f"analyzer type '{kind}'")
-    if not isinstance(kind, str) or kind not in _TYPES:
-        raise _bad(f"unknown analyzer type '{kind}'")
     if properties is not None and not isinstance(properties, dict):
         raise _bad("analyzer properties must be an object")
     return _TYPES[kind](properties or {}, check_features(list(features) if isinstance(features, tuple) else features))
