@@ -236,7 +236,9 @@ def test_aql_only_reads_and_says_when_it_stopped_at_the_limit(inside: Path) -> N
 def test_doctor_groups_its_lines_and_ends_well(here: Path) -> None:
     text = run("doctor").stdout
     assert text.startswith("What serves each need") and "Extras" in text
-    assert "pip install" in text or "export VGRAPH_MODELS__" in text, "what is missing comes with the command that adds it"
+    assert "pip install" in text or "export VGRAPH_MODELS__" in text, (
+        "what is missing comes with the command that adds it"
+    )
     assert {check["kind"] for check in value("doctor")} >= {"need", "core", "extra", "tool"}
 
 
