@@ -461,9 +461,8 @@ def _captions(
     captioner = job.tools.captioner
     if captioner is None or not (stored or job.sidecars.captions):
         return (), ()
-    pictures = [
-        (frame.offset_ms, job.assets.bytes(frame.asset)) for frame in _spread(stored, job.options.caption_frames)
-    ]
+    shown = [] if job.sidecars.captions else _spread(stored, job.options.caption_frames)  # given captions see nothing
+    pictures = [(frame.offset_ms, job.assets.bytes(frame.asset)) for frame in shown]
     said = "\n".join(utterance.text for utterance in spoken)
     return _attempt(job, "caption", lambda: captioner.caption(segment, pictures, said), ())
 
