@@ -20,7 +20,8 @@ from typer.testing import CliRunner, Result
 from tests.conftest import COMMAND, write_video
 from vgraph import terminal
 from vgraph.app import Check
-from vgraph.cli import app, binding
+from vgraph.cli import app
+from vgraph.cli.graph import binding
 from vgraph.errors import UserError
 
 CAPTIONS = [

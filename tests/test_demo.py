@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from vgraph import Settings, terminal
-from vgraph.cli import print_step
+from vgraph.cli.ingest import print_step
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered, run_demo
 from vgraph.evals.world import Picture, World
 from vgraph.types import AnswerStatus, Progress

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from vgraph.errors import ModelMismatch, NotFoundError, StoreError, UserError
 from vgraph.store import schema
 from vgraph.store.connect import Connection
-from vgraph.store.resources import query
+from vgraph.store.run import Transaction, filter_binds, one, run
 from vgraph.store.translate import translated
 from vgraph.types import Filters, GraphDelta, Hit, Record
 
@@ -141,12 +141,12 @@ class Store:
     def texts(self, collection: str, size: int = 256) -> Iterator[list[dict[str, Any]]]:
         """Pages of records with what is embedded of them."""
         after = ""
-        while page := list(_run(self._db, "read_texts", collection=collection, after=after, limit=size)):
+        while page := list(run(self._db, "read_texts", collection=collection, after=after, limit=size)):
             yield page
             after = page[-1]["_key"]
 
     def write_embeddings(self, collection: str, records: Sequence[Record]) -> None:
-        _run(self._db, "write_embeddings", records=[dict(record) for record in records], collection=collection)
+        run(self._db, "write_embeddings", records=[dict(record) for record in records], collection=collection)
 
     def end_reembedding(self) -> None:
         known = self.meta("embedding_text") or {}
@@ -188,8 +188,8 @@ class Store:
                 if rows:
                     _write(db, collection, rows)
 
-    def _transaction(self, write: Sequence[str]) -> _Transaction:
-        return _Transaction(self._db, write)
+    def _transaction(self, write: Sequence[str]) -> Transaction:
+        return Transaction(self._db, write)
 
     def delete_document(self, key: str, also: Callable[[str], object] = lambda key: None) -> Deletion:
         """Remove a document and all that hangs on it; entities seen elsewhere stay, with what is left of their times, cameras and names.
@@ -201,10 +201,10 @@ class Store:
             raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
         before = self.counts()
         with self._transaction((*OF_A_DOCUMENT, "documents", "entities", "SAME_AS")) as db:
-            touched = list(_run(db, "entities_of_document", document=key))
+            touched = list(run(db, "entities_of_document", document=key))
             for collection in OF_A_DOCUMENT:
-                _run(db, "remove_of_document", document=key, collection=collection)
-            _run(db, "remove_document", document=key)
+                run(db, "remove_of_document", document=key, collection=collection)
+            run(db, "remove_document", document=key)
             renamed = _settle_entities(db, touched)
             also(key)
         after = self.counts()
@@ -226,20 +226,20 @@ class Store:
             return found
 
     def documents(self) -> list[dict[str, Any]]:
-        return list(_run(self._db, "list_documents"))
+        return list(run(self._db, "list_documents"))
 
     def cameras(self) -> list[dict[str, Any]]:
-        return list(_run(self._db, "list_cameras"))
+        return list(run(self._db, "list_cameras"))
 
     def ledger(self, document: str) -> dict[str, dict[str, Any]]:
         """What of a document's ingest is finished: entry by key."""
-        return {entry["_key"]: entry for entry in _run(self._db, "read_ledger", document=document)}
+        return {entry["_key"]: entry for entry in run(self._db, "read_ledger", document=document)}
 
     def utterances(self, document: str) -> list[dict[str, Any]]:
-        return list(_run(self._db, "read_utterances", document=document))
+        return list(run(self._db, "read_utterances", document=document))
 
     def tracks(self, document: str) -> list[dict[str, Any]]:
-        return list(_run(self._db, "read_tracks", document=document))
+        return list(run(self._db, "read_tracks", document=document))
 
     def counts(self) -> dict[str, int]:
         """Number of records in every collection."""
@@ -249,7 +249,7 @@ class Store:
     def export(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(collection, record) in order of collection and key, without revisions and times of writing: equal graphs export equally."""
         for name in schema.collection_names():
-            for record in _run(self._db, "export_collection", drop=list(UNTIMED), stream=True, collection=name):
+            for record in run(self._db, "export_collection", drop=list(UNTIMED), stream=True, collection=name):
                 yield name, record
 
     # --- retrieving -----------------------------------------------------------------------------------------------------
@@ -261,12 +261,12 @@ class Store:
         binds = {"vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "rrf_k": rrf_k, **filter_binds(filters)}
         found = self._approximate(binds)
         if found is None or found["near"] < leg_k:
-            found = _one(_run(self._db, "hybrid_chunks_exact", **binds))
+            found = one(run(self._db, "hybrid_chunks_exact", **binds))
         return tuple(Hit(row["chunk"], row["score"], row["ranks"]) for row in found["hits"])
 
     def _approximate(self, binds: dict[str, Any]) -> dict[str, Any] | None:
         try:
-            return _one(_run(self._db, "hybrid_chunks", **binds))
+            return one(run(self._db, "hybrid_chunks", **binds))
         except StoreError as error:
             if error.number in NO_VECTOR_INDEX:
                 return None
@@ -277,24 +277,24 @@ class Store:
     ) -> dict[str, Any]:
         """Entities of chunks (keys) and relations within `hops`: {anchors, relations, entities, mentions}."""
         binds = {"chunks": [f"chunks/{key}" for key in chunks], "hops": hops, **filter_binds(filters)}
-        rows = _run(self._db, "expand_entities", entity_limit=entity_limit, relation_limit=relation_limit, **binds)
-        return _one(rows)
+        rows = run(self._db, "expand_entities", entity_limit=entity_limit, relation_limit=relation_limit, **binds)
+        return one(rows)
 
     def stitch_chunks(self, chunks: Sequence[str], filters: Filters, *, neighbours: int) -> list[dict[str, Any]]:
         """Neighbours of chunks (keys) along NEXT_CHUNK: {chunk, distance, of}."""
         if not neighbours or not chunks:
             return []
         binds = {"chunks": [f"chunks/{key}" for key in chunks], "neighbours": neighbours, **filter_binds(filters)}
-        return list(_run(self._db, "stitch_chunks", **binds))
+        return list(run(self._db, "stitch_chunks", **binds))
 
     def read_chunks(self, keys: Sequence[str], filters: Filters) -> dict[str, dict[str, Any]]:
         """Chunks that pass the filters, as evidence, by key."""
-        return {row["_key"]: row for row in _run(self._db, "read_chunks", keys=list(keys), **filter_binds(filters))}
+        return {row["_key"]: row for row in run(self._db, "read_chunks", keys=list(keys), **filter_binds(filters))}
 
     def coverage(self, filters: Filters) -> list[dict[str, Any]]:
         """What the asked cameras recorded in the asked time: {camera, document, start_ms, end_ms}."""
         binds = filter_binds(filters)
-        return list(_run(self._db, "coverage", **{name: binds[name] for name in ("cameras", "start_ms", "end_ms")}))
+        return list(run(self._db, "coverage", **{name: binds[name] for name in ("cameras", "start_ms", "end_ms")}))
 
     # --- a user's own AQL -----------------------------------------------------------------------------------------------
 
@@ -309,7 +309,7 @@ class Store:
     ) -> QueryResult:
         """Run a reading query: refused unless parse and explain show no modification, then run in a read-only transaction with limits."""
         collections = self._reading_only(text, binds or {})
-        with translated("query"), _Transaction(self._db, (), read=collections) as db:
+        with translated("query"), Transaction(self._db, (), read=collections) as db:
             cursor: Any = db.aql.execute(
                 text,
                 bind_vars=dict(binds or {}),
@@ -341,75 +341,18 @@ class Store:
 _MODIFYING = frozenset({"InsertNode", "UpdateNode", "ReplaceNode", "RemoveNode", "UpsertNode"})
 
 
-class _Transaction:
-    """A stream transaction: committed when the block ends well, aborted otherwise."""
-
-    def __init__(self, db: schema.Database, write: Sequence[str], read: Sequence[str] | None = None) -> None:
-        self._db, self._write, self._read = db, list(write), list(read or ())
-
-    def __enter__(self) -> Any:
-        with translated("begin a transaction"):
-            self._open = self._db.begin_transaction(
-                read=self._read, write=self._write, allow_implicit=bool(self._write)
-            )
-        return self._open
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with translated("end a transaction"):
-            if error is None:
-                self._open.commit_transaction()
-            else:
-                self._open.abort_transaction()
-
-
-def _run(db: schema.Database, name: str, *, stream: bool = False, **binds: Any) -> Iterable[Any]:
-    """Run a query of `arango/queries` by name. Reading errors of a lazy cursor are translated too."""
-    file = query(name)
-    named = {f"@{bind}" if f"@@{bind}" in file.binds else bind: value for bind, value in binds.items()}
-    with translated(name):
-        cursor = db.aql.execute(file.text, bind_vars=named, stream=stream, batch_size=1000)
-    if stream:
-        return _rows(name, cursor)
-    with translated(name):
-        return list(cursor)
-
-
-def _one(rows: Iterable[Any]) -> dict[str, Any]:
-    """The only row of a query that returns one."""
-    (row,) = rows
-    return dict(row)
-
-
-def _rows(name: str, cursor: Any) -> Iterator[Any]:
-    with translated(name):
-        yield from cursor
-
-
-def filter_binds(filters: Filters) -> dict[str, Any]:
-    """The bind variables every retrieving query shares."""
-    return {
-        "cameras": None if filters.cameras is None else list(filters.cameras),
-        "documents": None if filters.documents is None else list(filters.documents),
-        "start_ms": filters.start_ms,
-        "end_ms": filters.end_ms,
-        "not_after": filters.not_after,
-    }
-
-
 def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
     records = [row if isinstance(row, dict) else dict(row) for row in rows]
     if collection == "entities":
-        _run(db, "merge_entities", records=records)
+        run(db, "merge_entities", records=records)
     elif collection == "LINKS_TO":
-        _run(db, "merge_links", records=records)
+        run(db, "merge_links", records=records)
     else:
-        _run(db, "write_records", records=records, collection=collection)
+        run(db, "write_records", records=records, collection=collection)
 
 
 def _hold(db: schema.Database, document: str, config: str) -> None:
-    if not list(_run(db, "hold_document", document=document, config=config)):
+    if not list(run(db, "hold_document", document=document, config=config)):
         raise UserError(
             f"document {document} was deleted, or begun anew with other settings, while it was being ingested"
         )
@@ -417,12 +360,10 @@ def _hold(db: schema.Database, document: str, config: str) -> None:
 
 def _settle_entities(db: schema.Database, touched: Sequence[str]) -> tuple[Record, ...]:
     """After a deletion: entities nothing mentions go, the others become what is left of them. The renamed ones are returned."""
-    uses = list(_run(db, "entity_uses", entities=list(touched)))
+    uses = list(run(db, "entity_uses", entities=list(touched)))
     gone = [use["_key"] for use in uses if not use["uses"]]
     kept = [use for use in uses if use["uses"]]
-    _run(db, "remove_identities", entities=[f"entities/{key}" for key in gone])
-    _run(db, "remove_entities", keys=gone)
-    _run(
-        db, "update_entities", records=[{k: v for k, v in use.items() if k not in ("uses", "renamed")} for use in kept]
-    )
+    run(db, "remove_identities", entities=[f"entities/{key}" for key in gone])
+    run(db, "remove_entities", keys=gone)
+    run(db, "update_entities", records=[{k: v for k, v in use.items() if k not in ("uses", "renamed")} for use in kept])
     return tuple(use for use in kept if use["renamed"])

@@ -1,0 +1,37 @@
+"""Answers out: `vgraph search` and `vgraph ask`."""
+
+from __future__ import annotations
+
+from vgraph.cli.console import After, Before, Cameras, Count, Documents, Json, NotAfter, filters, opened, print_json
+
+
+def search(
+    query: str, camera: Cameras = None, document: Documents = None, after: After = None, before: Before = None,
+    not_after: NotAfter = None, k: Count = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Find chunks, entities and relations for a question, without answering it."""
+    from vgraph import terminal
+
+    with opened() as graph:
+        found = graph.search(query, filters(graph, camera, document, after, before, not_after), k=k)
+        zones = {} if json else graph.zones()
+    if json:
+        print_json(found)
+    else:
+        terminal.evidence(found, zones)
+
+
+def ask(
+    question: str, camera: Cameras = None, document: Documents = None, after: After = None, before: Before = None,
+    not_after: NotAfter = None, k: Count = None, json: Json = False,
+) -> None:  # fmt: skip
+    """Answer a question; every claim cites the camera, the time and the clip it rests on."""
+    from vgraph import terminal
+
+    with opened() as graph:
+        given = graph.ask(question, filters(graph, camera, document, after, before, not_after), k=k)
+        zones = {} if json else graph.zones()
+    if json:
+        print_json(given)
+    else:
+        terminal.answer(given, zones)

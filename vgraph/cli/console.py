@@ -1,0 +1,113 @@
+"""What the commands share: exit codes, options, printing, the graph of the settings."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from vgraph.errors import VGraphError
+
+if TYPE_CHECKING:
+    from vgraph.app import VGraph
+    from vgraph.settings import Settings
+    from vgraph.types import Filters
+
+INTERRUPTED = 130
+NOBODY_READS = 141
+RESUMABLE = "interrupted; what was finished is kept, and the same command goes on from there"
+
+
+class Guarded(TyperGroup):
+    """A group whose commands end with an exit code and one line on stderr, whatever they raise on purpose."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except VGraphError as error:
+            raise told(ctx, error, error.exit_code) from None
+        except BrokenPipeError:
+            _drop_stdout()
+            raise typer.Exit(NOBODY_READS) from None
+        except OSError as error:
+            raise told(ctx, error, 1) from None
+        except KeyboardInterrupt:
+            sys.stderr.write(f"{ctx.meta.get('interrupted', 'interrupted')}\n")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def told(ctx: typer.Context, error: Exception, exit_code: int) -> typer.Exit:
+    """Write the error to stderr, as JSON where the command's results are JSON; the exit to raise."""
+    if ctx.meta.get("json"):
+        line = jsonlib.dumps({"error": str(error), "kind": type(error).__name__, "exit_code": exit_code})
+    else:
+        line = f"error: {error}"
+    sys.stderr.write(line.encode(errors="backslashreplace").decode() + "\n")  # names may hold bytes that are no text
+    return typer.Exit(exit_code)
+
+
+def _drop_stdout() -> None:
+    """What is still buffered goes nowhere, so that the interpreter does not complain of the closed pipe when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def as_json(ctx: typer.Context, wanted: bool) -> bool:
+    """Remember that errors are to be JSON too."""
+    ctx.meta["json"] = wanted
+    return wanted
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.", callback=as_json)]
+Cameras = Annotated[
+    list[str] | None, typer.Option("--camera", "-c", help="Only this camera (label or key); may be repeated.")
+]
+Documents = Annotated[
+    list[str] | None, typer.Option("--document", "-d", help="Only this document (key); may be repeated.")
+]
+After = Annotated[str | None, typer.Option("--from", help="Only what was recorded from this time on, ISO 8601.")]
+Before = Annotated[str | None, typer.Option("--to", help="Only what was recorded before this time, ISO 8601.")]
+NotAfter = Annotated[
+    str | None, typer.Option("--not-after", help="Nothing recorded after this time may influence the result, ISO 8601.")
+]
+Count = Annotated[int | None, typer.Option("--k", min=1, help="How many chunks to find (default: VGRAPH_RETRIEVE__K).")]
+
+
+@contextmanager
+def opened() -> Iterator[VGraph]:
+    from vgraph.app import VGraph
+
+    with VGraph.open() as graph:
+        yield graph
+
+
+def settings() -> Settings:
+    from vgraph.settings import Settings
+
+    return Settings.load()
+
+
+def print_json(value: Any, *, indent: bool = True) -> None:
+    from vgraph.app import to_json
+
+    sys.stdout.write(to_json(value, indent=indent) + "\n")
+
+
+def print_json_line(value: Any) -> None:
+    """One of several results, out as soon as it is there."""
+    print_json(value, indent=False)
+    sys.stdout.flush()
+
+
+def filters(graph: VGraph, cameras: list[str] | None, documents: list[str] | None, *times: str | None) -> Filters:
+    start, end, not_after = times
+    given = {"cameras": cameras or None, "documents": documents or None}
+    return graph.filters(**given, start=start, end=end, not_after=not_after)
