@@ -199,3 +199,50 @@ def test_a_forked_child_opens_its_own_connections(engine: Engine) -> None:
     child.join(60)
     write(engine, 6, 3)
     assert total(engine)[:2] == (6, 7)
+
+
+def _hold(path: str, begun: Any, seconds: float, change: bool) -> None:
+    engine = Engine.open(path)
+    txn = engine.begin()
+    if change:
+        txn.collection("c", write=True).insert({"worker": 50, "n": 0})
+    begun.set()
+    time.sleep(seconds)
+    txn.commit()
+    engine.close()
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_one_that_has_read_waits_for_another_process_before_it_tells_of_a_conflict(
+    path: Path, engine: Engine, change: bool
+) -> None:
+    context = get_context("spawn")
+    begun = context.Event()
+    child = context.Process(target=_hold, args=(str(path), begun, 0.5, change))
+    child.start()
+    assert begun.wait(60)
+    txn = engine.begin(lazy=True)
+    assert txn.collection("c").get("total") is not None
+    if change:
+        with pytest.raises(ArangoError, match="was changed since the transaction began"):
+            txn.collection("c", write=True)
+    else:  # what it read still holds
+        txn.collection("c", write=True).insert({"worker": 51, "n": 0})
+        txn.commit()
+    txn.abort()
+    child.join(60)
+    assert child.exitcode == 0
+
+
+def test_patience_with_another_process_is_what_was_asked_for(path: Path, engine: Engine) -> None:
+    context = get_context("spawn")
+    begun = context.Event()
+    child = context.Process(target=_hold, args=(str(path), begun, 1.5, True))
+    child.start()
+    assert begun.wait(60)
+    with pytest.raises(ArangoError) as error:
+        engine.begin(lock_timeout=0.05)
+    assert error.value.num == 1200 and child.is_alive()
+    with engine.writing() as txn:  # the ordinary patience is longer
+        txn.collection("c", write=True).insert({"worker": 52, "n": 0})
+    child.join(60)

@@ -35,6 +35,7 @@ from vgraph.embedded.errors import ArangoError
 APPLICATION_ID: Final = 0x76475241  # "vGRA"
 FORMAT_VERSION: Final = 1
 LOCK_TIMEOUT: Final = 8.0  # seconds a writer waits for the writer before it
+_PAUSE: Final = 0.002  # seconds between two looks at whether another process has finished writing
 SYSTEM: Final = "_system"
 _PAGE_SIZE: Final = 8192
 _IDLE: Final = 8  # connections kept open while nobody uses them
@@ -136,6 +137,7 @@ class Engine:
             "wal_autocheckpoint = 4000",
             "journal_size_limit = 67108864",  # after a large merge the log shrinks again
             "trusted_schema = OFF",
+            "secure_delete = OFF",  # else every page that a merge or a removal frees is written once more, as zeros
         ):
             connection.execute(f"PRAGMA {pragma}")
         return connection
@@ -293,14 +295,35 @@ class Transaction:
             raise ArangoError(1228)
 
     def _begin_immediate(self) -> None:
-        self.engine.lock(self._lock_timeout)
-        self._locked = True
-        try:
-            self.connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            raise busy() from error
+        self._lock_file("BEGIN IMMEDIATE")
         self._load_state()
         self._writing = True
+
+    def _lock_file(self, statement: str) -> None:
+        """Take the writer's place in this process and then, by a statement that needs it, in the file: 1200 when either stays taken."""
+        latest = time.monotonic() + self._lock_timeout
+        self.engine.lock(self._lock_timeout)
+        self._locked = True
+        self.connection.execute("PRAGMA busy_timeout = 0")  # SQLite would not wait for all of it, nor as long as we want
+        try:
+            while True:
+                try:
+                    self.connection.execute(statement)
+                    return
+                except sqlite3.OperationalError as error:
+                    self._wait_for_the_file(error, latest)
+        finally:
+            self.connection.execute(f"PRAGMA busy_timeout = {int(1000 * LOCK_TIMEOUT)}")
+
+    def _wait_for_the_file(self, error: sqlite3.OperationalError, latest: float) -> None:
+        """Wait a moment for another process that writes, or raise what makes waiting useless."""
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY_SNAPSHOT:
+            raise ArangoError(1200, "write-write conflict: the data was changed since the transaction began") from error
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise _storage_error(self.engine.path, error) from error
+        if time.monotonic() >= latest:
+            raise busy() from error
+        time.sleep(_PAUSE)
 
     def _load_state(self) -> None:
         try:
@@ -322,12 +345,7 @@ class Transaction:
             self._handles.clear()
             self._begin_immediate()
             return
-        self.engine.lock(self._lock_timeout)
-        self._locked = True
-        try:
-            self.connection.execute("UPDATE state SET tick = tick")
-        except sqlite3.OperationalError as error:
-            raise ArangoError(1200, "write-write conflict: the data was changed since the transaction began") from error
+        self._lock_file("UPDATE state SET tick = tick")
         self._writing = True
 
     def declare(self, read: Sequence[str], write: Sequence[str]) -> None:

@@ -30,8 +30,9 @@ class Sweeper:
         try:
             self._next = time.monotonic() + INTERVAL
             sweep(self._engine)
-        except ArangoError:
-            return  # somebody writes; later
+        except ArangoError as error:
+            if error.num != 1200:  # somebody writes; later
+                raise
         finally:
             self._lock.release()
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from vgraph.errors import ModelMismatch, NotFoundError, StoreError, UserError
 from vgraph.store import schema
@@ -18,6 +18,8 @@ from vgraph.types import Filters, GraphDelta, Hit, Record
 TEXT_EMBEDDED = ("chunks", "entities", "communities")
 NO_VECTOR_INDEX = frozenset({1554, 1555})
 CONFLICT = 1200
+ATTEMPTS = 5
+T = TypeVar("T")
 LEDGER = "ledger"
 KEY = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}")
 """What can be a key at all."""
@@ -171,13 +173,7 @@ class Store:
         `holding` names a document and its configuration: where it was removed or made anew meanwhile, nothing is written and UserError
         is raised.
         """
-        for attempt in range(5):
-            try:
-                return self._apply(delta, holding)
-            except StoreError as error:
-                if error.number != CONFLICT or attempt == 4:
-                    raise
-        return None
+        _until_undisturbed(lambda: self._apply(delta, holding))
 
     def _apply(self, delta: GraphDelta, holding: tuple[str, str] | None) -> None:
         records = {**delta.vertices, **delta.edges}
@@ -195,11 +191,17 @@ class Store:
         """Remove a document and all that hangs on it; entities seen elsewhere stay, with what is left of their times, cameras and names.
 
         `also` removes what lies outside of the database. It is called last before the document is gone for good, so that an interrupted
-        deletion can be run again.
+        deletion can be run again; it is, when another writer came between.
         """
         if self.document(key) is None:
             raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
         before = self.counts()
+        renamed = _until_undisturbed(lambda: self._delete(key, also))
+        after = self.counts()
+        removed = {name: before[name] - after[name] for name in before if before[name] != after[name]}
+        return Deletion(removed, renamed)
+
+    def _delete(self, key: str, also: Callable[[str], object]) -> tuple[Record, ...]:
         with self._transaction((*OF_A_DOCUMENT, "documents", "entities", "SAME_AS")) as db:
             touched = list(run(db, "entities_of_document", document=key))
             for collection in OF_A_DOCUMENT:
@@ -207,9 +209,7 @@ class Store:
             run(db, "remove_document", document=key)
             renamed = _settle_entities(db, touched)
             also(key)
-        after = self.counts()
-        removed = {name: before[name] - after[name] for name in before if before[name] != after[name]}
-        return Deletion(removed, renamed)
+        return renamed
 
     # --- reading --------------------------------------------------------------------------------------------------------
 
@@ -339,6 +339,17 @@ class Store:
 
 
 _MODIFYING = frozenset({"InsertNode", "UpdateNode", "ReplaceNode", "RemoveNode", "UpsertNode"})
+
+
+def _until_undisturbed(write: Callable[[], T]) -> T:
+    """Run a transaction, again when it lost a race with another writer."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return write()
+        except StoreError as error:
+            if error.number != CONFLICT:
+                raise
+    return write()
 
 
 def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
