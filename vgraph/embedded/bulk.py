@@ -52,6 +52,7 @@ def insert(
     collection: Collection, docs: Sequence[Any], insert_one: Callable[[Any], Written | ArangoError], *, keep_null: bool
 ) -> list[Written | ArangoError]:
     """Insert documents; `insert_one` takes those that a block cannot."""
+    collection.notice(docs[0])
     drafts = [_draft(collection, doc, keep_null) for doc in docs]
     block = Block([draft for draft in drafts if draft is not None])
     places = [place for place, draft in enumerate(drafts) if draft is not None]

@@ -233,13 +233,15 @@ def drop_index(txn: Transaction, info: CollectionInfo, index: Index) -> None:
 
 
 def _move_outside(txn: Transaction, info: CollectionInfo, attribute: str) -> None:
-    """From now on keep the lists of a top-level attribute outside the JSON, those stored already as well."""
-    if "." in attribute or any(item.attribute == attribute for item in info.externals):
-        return
-    table = f"x{info.id}_{len(info.externals)}"
-    externals.create_table(txn, table)
+    """Keep the lists of a top-level attribute outside the JSON, those that stand in it already as well."""
+    externals.declare(txn, info, attribute)
+    table = next(
+        (item.table for item in txn.catalog.collections[info.id].externals if item.attribute == attribute), None
+    )
     last = 0
-    while rows := txn.sql(f"SELECT id, body FROM {info.table} WHERE id > ? ORDER BY id LIMIT 1000", (last,)).fetchall():
+    while table is not None and (
+        rows := txn.sql(f"SELECT id, body FROM {info.table} WHERE id > ? ORDER BY id LIMIT 1000", (last,)).fetchall()
+    ):
         last = rows[-1][0]
         for rowid, body in rows:
             doc = orjson.loads(body)
@@ -249,6 +251,3 @@ def _move_outside(txn: Transaction, info: CollectionInfo, attribute: str) -> Non
                 txn.sql(
                     f"UPDATE {info.table} SET body = ? WHERE id = ?", (orjson.dumps({**doc, attribute: None}), rowid)
                 )
-    kept = [*((item.attribute, item.table) for item in info.externals), (attribute, table)]
-    txn.sql("UPDATE collections SET externals = ? WHERE id = ?", (orjson.dumps(kept), info.id))
-    txn.catalog_changed()

@@ -118,6 +118,10 @@ class Collection:
 
     def __init__(self, txn: Transaction, info: CollectionInfo) -> None:
         self.txn = txn
+        self.bind(info)
+
+    def bind(self, info: CollectionInfo) -> None:
+        """Take the collection as a new picture of the catalog shows it."""
         self.info = info
         self.id = info.id
         self.name = info.name
@@ -196,16 +200,41 @@ class Collection:
     def _fetch_by(self, column: str, wanted: Sequence[Any], projection: Projection) -> list[Document | None]:
         if projection is not None and projection <= _IDENTITY:
             return self._identities(column, wanted)
+        if self._externals and any(projection is None or item.attribute in projection for item in self._externals):
+            return self._whole(column, wanted, projection)
+        shelf = self.txn.engine.recent.shelf(self.txn, self.id, column)
+        if shelf is None:
+            read = {name: document for name, document, _ in self._read(column, wanted)}
+            return [read.get(name) for name in wanted]
+        found = shelf.find(wanted)
+        if None in found:
+            rows = self._read(column, [name for name, document in zip(wanted, found, strict=True) if document is None])
+            shelf.keep(rows)
+            read = {name: document for name, document, _ in rows}
+            found = [
+                read.get(name) if document is None else document for name, document in zip(wanted, found, strict=True)
+            ]
+        return found
+
+    def _read(self, column: str, wanted: Sequence[Any]) -> list[tuple[Any, Document, int]]:
+        """(row or key, document, bytes) of those there are, in no order."""
         loads = orjson.loads
+        found = []
+        for chunk in pad(wanted):
+            sql = f"SELECT {column}, body FROM d{self.id} WHERE {column} IN ({marks(len(chunk))})"
+            found += [(name, loads(body), len(body)) for name, body in self.txn.sql(sql, chunk).fetchall()]
+        return found
+
+    def _whole(self, column: str, wanted: Sequence[Any], projection: Projection) -> list[Document | None]:
+        """As `_fetch_by`, with the lists kept outside the JSON."""
         found: dict[Any, Document] = {}
         rowids: list[int] = []
         for chunk in pad(wanted):
             sql = f"SELECT id, {column}, body FROM d{self.id} WHERE {column} IN ({marks(len(chunk))})"
             for rowid, name, body in self.txn.sql(sql, chunk).fetchall():
-                found[name] = loads(body)
+                found[name] = orjson.loads(body)
                 rowids.append(rowid)
-        if self._externals:
-            self._join(rowids, list(found.values()), projection)
+        self._join(rowids, list(found.values()), projection)
         return [found.get(name) for name in wanted]
 
     def _identities(self, column: str, wanted: Sequence[Any]) -> list[Document | None]:
@@ -287,6 +316,14 @@ class Collection:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
+    def notice(self, doc: Any) -> None:
+        """Keep long lists of floats outside the JSON from the first document on that has one: embeddings, before any index is there."""
+        if type(doc) is not dict:
+            return
+        for attribute, value in doc.items():
+            if type(value) is list and externals.is_long(value) and self.external(attribute) is None:
+                externals.declare(self.txn, self.info, attribute)
+
     def insert(
         self,
         doc: Document,
@@ -336,6 +373,7 @@ class Collection:
         return Written(old["_id"], old["_key"], old["_rev"], row[0], old=old, ignored=True)
 
     def _insert(self, doc: Document) -> Written:
+        self.notice(doc)
         txn = self.txn
         key = keys.accept(txn, self.info, doc["_key"]) if "_key" in doc else keys.generate(txn, self.info)
         stored = self.with_system_attributes(key, doc)
@@ -377,6 +415,7 @@ class Collection:
         txn.sql(self._sql.delete, (rowid,))
         for item in self._externals:
             externals.forget(txn, item.table, rowid)
+        txn.next_revision()  # the collection is in another state
         self.counted(-1)
         return Written(old["_id"], key, old["_rev"], rowid, old=old)
 
@@ -407,6 +446,8 @@ class Collection:
             _check_rev(old, doc["_rev"])
         if options.version_attribute and _is_older(doc, old, options.version_attribute):
             return Written(old["_id"], old["_key"], old["_rev"], rowid, old["_rev"], old, old, ignored=True)
+        self.notice(doc)
+        outside = frozenset(item.attribute for item in self._externals if old.get(item.attribute, 0) is None)
         if self._externals and (options.whole or self._whole_indexes):
             self._join([rowid], [old], None)
         if replace:
@@ -415,17 +456,20 @@ class Collection:
             new = self._merged(old, doc, options)
         if self._rules:
             new = self._apply_rules(new, old, "replace" if replace else "update")
-        self._write(rowid, old, new, doc, replace=replace)
+        moved = {item.attribute for item in self._externals if replace or item.attribute in doc}
+        self._write(rowid, old, new, moved, outside - moved)
         return Written(old["_id"], old["_key"], new["_rev"], rowid, old_rev=old["_rev"], old=old, new=new)
 
-    def _write(self, rowid: int, old: Document, new: Document, doc: Document, *, replace: bool) -> None:
-        """Replace the row and bring the indexes up to date that an attribute has changed for."""
+    def _write(self, rowid: int, old: Document, new: Document, moved: set[str], kept: frozenset[str]) -> None:
+        """Replace the row and bring the indexes up to date that an attribute has changed for.
+
+        `moved`: attributes with lists outside the JSON that are given anew; `kept`: those that stand there and stay as they are.
+        """
         txn = self.txn
-        moved = {item.attribute for item in self._externals if replace or item.attribute in doc}
         concerned = [index for index in self.secondary if _concerns(index, old, new, moved)]
         if concerned:
             self._check(new, concerned, rowid, new["_key"])
-        body, packed = self._encode(new, keep=frozenset(item.attribute for item in self._externals) - moved)
+        body, packed = self._encode(new, kept)
         txn.sql(self._sql.update, (body, rowid))
         for item in self._externals:
             if item.attribute in moved and item.attribute not in packed:

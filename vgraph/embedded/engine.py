@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vgraph.embedded import revisions
 from vgraph.embedded.batches import insert_statement, rows_of_statements
@@ -31,6 +31,7 @@ from vgraph.embedded.catalog import (
 )
 from vgraph.embedded.documents import Collection
 from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.recent import Recent, State
 
 APPLICATION_ID: Final = 0x76475241  # "vGRA"
 FORMAT_VERSION: Final = 1
@@ -53,6 +54,7 @@ class Engine:
         self._pid = os.getpid()
         self._pool: deque[sqlite3.Connection] = deque()
         self._writer = threading.Lock()
+        self.recent = Recent()
         self._loader = CatalogLoader()
         self._catalog: Catalog | None = None
         self._catalog_lock = threading.Lock()
@@ -253,6 +255,15 @@ class Engine:
             self._pool.pop().close()
 
 
+class _Savepoint(NamedTuple):
+    """What a transaction knew when it set a savepoint."""
+
+    name: str
+    counts: dict[int, int]
+    catalog: Catalog
+    catalog_changed: bool
+
+
 class Transaction:
     """One SQLite transaction: a snapshot to read, or the one writer."""
 
@@ -265,6 +276,7 @@ class Transaction:
         self.guard: Guard | None = None
         self.catalog: Catalog
         self.schema_version = 0
+        self.state: State = (0, 0)
         self._connection: sqlite3.Connection | None = connection
         self._lock_timeout = lock_timeout
         self._locked = False
@@ -278,7 +290,7 @@ class Transaction:
         self._last_keys: dict[int, int] = {}
         self._revised: dict[int, int] = {}
         self._handles: dict[str, Collection] = {}
-        self._savepoints: list[tuple[str, dict[int, int]]] = []
+        self._savepoints: list[_Savepoint] = []
         self._on_commit: list[Callable[[], None]] = []
         self._on_abort: list[Callable[[], None]] = []
 
@@ -304,7 +316,9 @@ class Transaction:
         latest = time.monotonic() + self._lock_timeout
         self.engine.lock(self._lock_timeout)
         self._locked = True
-        self.connection.execute("PRAGMA busy_timeout = 0")  # SQLite would not wait for all of it, nor as long as we want
+        self.connection.execute(
+            "PRAGMA busy_timeout = 0"
+        )  # SQLite would not wait for all of it, nor as long as we want
         try:
             while True:
                 try:
@@ -332,6 +346,7 @@ class Transaction:
         except sqlite3.DatabaseError as error:
             raise ArangoError(1100, f"{self.engine.path}: {error}") from error
         self.schema_version = version
+        self.state = version, self._hlc  # of the snapshot: what was committed since moves one of the two
         self.catalog = self.engine.catalog(self.connection, version)
 
     def start_writing(self) -> None:
@@ -426,13 +441,17 @@ class Transaction:
         self.start_writing()  # a lazy transaction may begin anew for it
         name = f"s{len(self._savepoints)}"
         self.sql(f"SAVEPOINT {name}")
-        self._savepoints.append((name, dict(self._counts)))
+        self._savepoints.append(_Savepoint(name, dict(self._counts), self.catalog, self._catalog_changed))
         return name
 
     def rollback_to(self, savepoint: str) -> None:
         """Undo what was written since the savepoint, and forget the savepoint."""
         self.sql(f"ROLLBACK TO {savepoint}")
-        self._counts = self._forget(savepoint)
+        before = self._forget(savepoint)
+        self._counts = before.counts
+        if self.catalog is not before.catalog:
+            self._catalog_changed, self.schema_version = before.catalog_changed, before.catalog.version
+            self._see(before.catalog)
         self.sql(f"RELEASE {savepoint}")
 
     def release(self, savepoint: str) -> None:
@@ -440,11 +459,11 @@ class Transaction:
         self._forget(savepoint)
         self.sql(f"RELEASE {savepoint}")
 
-    def _forget(self, savepoint: str) -> dict[int, int]:
+    def _forget(self, savepoint: str) -> _Savepoint:
         while self._savepoints:
-            name, counts = self._savepoints.pop()
-            if name == savepoint:
-                return counts
+            found = self._savepoints.pop()
+            if found.name == savepoint:
+                return found
         raise ArangoError(1650, f"unknown savepoint {savepoint}")
 
     # -- SQL ------------------------------------------------------------------------------------------------------
@@ -567,8 +586,17 @@ class Transaction:
         """Call after changing catalog tables: gives the transaction the new picture and the file a new version."""
         self.schema_version = self.catalog.version + 1 if not self._catalog_changed else self.schema_version + 1
         self._catalog_changed = True
-        self._handles.clear()
-        self.catalog = self.engine.load_uncommitted(self.connection, self.schema_version)
+        self._see(self.engine.load_uncommitted(self.connection, self.schema_version))
+
+    def _see(self, catalog: Catalog) -> None:
+        """Take a new picture of the catalog; collections in use are shown it, unless they are gone or have another name."""
+        self.catalog = catalog
+        for name, handle in list(self._handles.items()):
+            info = catalog.collections.get(handle.id)
+            if info is None or info.name != handle.name:
+                del self._handles[name]
+            else:
+                handle.bind(info)
 
     @property
     def catalog_is_private(self) -> bool:

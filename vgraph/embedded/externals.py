@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
 from vgraph.embedded.batches import marks, pad
 
 if TYPE_CHECKING:
+    from vgraph.embedded.catalog import CollectionInfo
     from vgraph.embedded.engine import Transaction
 
 FLOAT32: Final = 0
 FLOAT64: Final = 1
 WHOLE: Final = 2  # float64 holding integers
 _LARGEST_WHOLE: Final = 2.0**53
+_LONG: Final = 64  # floats; as text a list of so many is larger than most of what stands beside it
 _NUMBERS: Final = frozenset((int, float))
 
 Packed: TypeAlias = tuple[int, bytes]
@@ -83,8 +86,21 @@ def unpack(kind: int, raw: bytes) -> list[Any]:
     return result
 
 
-def create_table(txn: Transaction, table: str) -> None:
+def is_long(values: list[Any]) -> bool:
+    """Whether a list looks like an embedding."""
+    return len(values) >= _LONG and float in (type(values[0]), type(values[-1]))
+
+
+def declare(txn: Transaction, info: CollectionInfo, attribute: str) -> str | None:
+    """From now on keep the lists of a top-level attribute in a table of their own: its name, None where they cannot be or are already."""
+    if "." in attribute or any(item.attribute == attribute for item in info.externals):
+        return None
+    table = f"x{info.id}_{len(info.externals)}"
     txn.sql(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, vec BLOB NOT NULL)")
+    kept = [*((item.attribute, item.table) for item in info.externals), (attribute, table)]
+    txn.sql("UPDATE collections SET externals = ? WHERE id = ?", (orjson.dumps(kept), info.id))
+    txn.catalog_changed()
+    return table
 
 
 def store(txn: Transaction, table: str, rowid: int, packed: Packed) -> None:
