@@ -268,7 +268,9 @@ def test_full_count(db: Database) -> None:
     ):
         assert db.stats(query, fullCount=True)["fullCount"] == count
     assert "fullCount" not in db.stats("FOR i IN 1..100 LIMIT 10 RETURN i")
-    assert "fullCount" not in db.stats("FOR i IN (FOR j IN 1..100 LIMIT 10 RETURN j) RETURN i", fullCount=True)
+    inner = "FOR i IN (FOR j IN 1..100 LIMIT 10 RETURN j) RETURN i"
+    assert db.stats(inner, fullCount=True)["fullCount"] == 10
+    assert db.stats("FOR i IN 1..3 LIMIT 1 FOR j IN 1..5 RETURN j", fullCount=True)["fullCount"] == 5
 
 
 def test_warnings_and_fail_on_warning(db: Database) -> None:

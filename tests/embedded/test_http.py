@@ -155,11 +155,6 @@ def reports_and_admin(txn: Transaction) -> None:
     ddl.create_collection(txn, "reports")
 
 
-def secured(txn: Transaction) -> None:
-    user("anotherAdmin@secapp")(txn)
-    users.grant(txn, "anotherAdmin@secapp", "_system", "_users", "none")
-
-
 def users_listed(txn: Transaction) -> None:
     users.create(txn, {"user": "tester", "active": False})
     users.create(txn, {"user": "admin"})
@@ -250,7 +245,7 @@ WORLDS: list[tuple[str, World]] = [
     (r"RestExplain", with_docs(*({"id": n} for n in range(10)))),
     (r"RestFetchAllUser", users_listed),
     (r"RestFetchUser$", user("admin@myapp")),
-    (r"RestFetchUser", secured),
+    (r"RestFetchUser", user("anotherAdmin@secapp")),
     (r"Rest(Grant|Revoke)", reports_and_admin),
     (r"RestImport\w*Edge", collection("links", 3)),
     (r"RestImportJsonInvalidCollection", lambda txn: None),

@@ -70,15 +70,19 @@ def remove(txn: Transaction, name: str, *, group: bool) -> int:
     if not _exist(txn):
         if group:
             return 0
-        raise ArangoError(1582)
+        raise _missing(name)
     if group:
         prefix = name.upper() + "::"
         where, values = "substr(id, 1, ?) = ?", (len(prefix), prefix)
         return txn.sql(f"DELETE FROM user_functions WHERE database = ? AND {where}", (txn.database, *values)).rowcount
     removed = txn.sql("DELETE FROM user_functions WHERE database = ? AND id = ?", (txn.database, name.upper())).rowcount
     if not removed:
-        raise ArangoError(1582)
+        raise _missing(name)
     return removed
+
+
+def _missing(name: str) -> ArangoError:
+    return ArangoError(1582, f"no AQL user function with name '{name}' found")
 
 
 def is_function(code: str) -> bool:

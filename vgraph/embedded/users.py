@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TOKEN_SECONDS: Final = 3600
 ROOT: Final = "root"
 _LEVELS: Final = ("rw", "ro", "none")
+_FIXED_LEVELS: Final = {"_queues": "ro", "_frontend": "rw"}
 _COST: Final = {"n": 2**12, "r": 8, "p": 1}
 
 
@@ -138,7 +139,14 @@ def database_level(held: dict[str, Any], database: str) -> str:
 
 
 def collection_level(held: dict[str, Any], database: str, collection: str) -> str:
-    """The permission for a collection: its own, its database's for all collections, or its database's."""
+    """The permission for a collection: its own, its database's for all collections, or its database's.
+
+    System collections follow the database, except those whose permission is the same for everybody.
+    """
+    if collection.startswith("_"):
+        if (database, collection) == ("_system", "_users"):
+            return "none"
+        return _FIXED_LEVELS.get(collection) or database_level(held, database)
     for entry in (held.get(database, {}), held.get("*", {})):
         collections = entry.get("collections", {})
         for name in (collection, "*"):

@@ -29,6 +29,7 @@ class Result:
         self._own = own
         self._started = time.perf_counter()
         self._elapsed = 0.0
+        self._rows = 0
         self.variant = variant
 
     def __iter__(self) -> Iterator[list[Any]]:
@@ -37,7 +38,9 @@ class Result:
     def __next__(self) -> list[Any]:
         started = time.perf_counter()
         try:
-            return next(self._batches)
+            batch = next(self._batches)
+            self._rows += len(batch)
+            return batch
         except StopIteration:
             self.close()
             raise
@@ -78,6 +81,8 @@ class Result:
     @property
     def stats(self) -> dict[str, Any]:
         """`extra.stats` of a cursor answer; with the option `profile` also what each node did."""
+        if self._rt.full_count:  # without a LIMIT of the main query as many as there are rows
+            self._rt.stats.full_count = max(self._rt.stats.full_count or 0, self._rows)
         stats = self._rt.stats.as_json(self._elapsed)
         if self._rt.profile is not None:
             stats["nodes"] = self._rt.profile.as_json(node.id for node in self.variant.plan.nodes)

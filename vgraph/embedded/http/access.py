@@ -60,11 +60,8 @@ class Access:
         return request.method in _OWN_ACCOUNT if len(parts) == 3 else request.method in ("GET", "HEAD")
 
     def check_collection(self, database: str, collection: str, write: bool) -> None:
-        """A collection has to be readable, or for writes rw; 11. System collections other than _users follow the database."""
-        if collection.startswith("_") and collection != "_users":
-            level = users.database_level(self._held, database)
-        else:
-            level = users.collection_level(self._held, database, collection)
+        """A collection has to be readable, or for writes rw; 11."""
+        level = users.collection_level(self._held, database, collection)
         if level == "none" or (write and level != "rw"):
             raise ArangoError(11, f"insufficient permissions for collection '{collection}'")
 

@@ -48,9 +48,17 @@ class Running:
     finished: float | None = None
     result: aql.Result | None = None
     killed: bool = False
+    modifies: bool = False
+    warned: int = 0
+
+    def look(self) -> None:
+        """Note what the result knows of the query by now."""
+        if self.result is not None:
+            self.modifies, self.warned = self.result.modifies, len(self.result.warnings)
 
     def end(self) -> None:
         """Keep of a query that has run what lists show, and not its request, nor the documents that a write was given."""
+        self.look()
         if self.context is not None and len(self.context.request.body) > _KEPT:
             self.binds = {}
         self.finished, self.context, self.result = time.time(), None, None
@@ -135,6 +143,7 @@ class RunningQueries:
         self._slow.extend(kept)
 
     def _shape(self, entry: Running, state: str) -> dict[str, Any]:
+        entry.look()
         return {
             "id": entry.id,
             "database": entry.database,
@@ -146,6 +155,8 @@ class RunningQueries:
             "peakMemoryUsage": 0,
             "state": state,
             "stream": entry.stream,
+            "modificationQuery": entry.modifies,
+            "warnings": entry.warned,
         }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ...errors import ArangoError
 from ..operators import MAX_RANGE
 from ..operators import flatten as flatten_items
-from ..values import equal, hashable, number_text, sort_key, to_integer, truthy
+from ..values import equal, hashable, number_text, sort_key, to_integer, to_number, truthy
 from .registry import Table, Value, wrong_type
 
 if TYPE_CHECKING:
@@ -183,24 +183,28 @@ def remove_nth(rt: Runtime, items: Value, at: Value) -> Value:
         return []
     if type(items) is not list:
         return wrong_type(rt, "REMOVE_NTH")
-    index = to_integer(at)
-    if index < 0:
-        index += len(items)
-    return items[:index] + items[index + 1 :] if 0 <= index < len(items) else items
+    place = to_number(at)
+    if not -len(items) <= place < len(items):
+        return items
+    index = int(place if place >= 0 else place + len(items))  # a fraction counts from the front
+    return items[:index] + items[index + 1 :]
+
+
+_BAD_POSITION = "invalid argument type in call to function 'REPLACE_NTH()'"
 
 
 @TABLE.add("REPLACE_NTH", args=(3, 4))
 def replace_nth(rt: Runtime, items: Value, at: Value, value: Value, *filler: Value) -> Value:
-    """Positions past the end are filled with `filler`; without one they are out of bounds (except the next)."""
+    """Positions past the end are filled with `filler`; without one they are an error (except the next), not a warning."""
     if type(items) is not list:
         return wrong_type(rt, "REPLACE_NTH")
     if at is None:
-        raise ArangoError(1542, "invalid argument type in call to function 'REPLACE_NTH()'")
+        raise ArangoError(1542, _BAD_POSITION)
     index = to_integer(at)
     if index < 0:
         index = max(len(items) + index, 0)
     if index > len(items) and not filler:
-        return wrong_type(rt, "REPLACE_NTH")
+        raise ArangoError(1542, _BAD_POSITION)
     if index > MAX_RANGE:
         raise ArangoError(32, "too many elements")
     found = items + [*filler] * (index - len(items))
