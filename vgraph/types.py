@@ -50,22 +50,30 @@ class StartSource(StrEnum):
 
     flag = "flag"
     sidecar = "sidecar"
+    timecode = "timecode"
     container = "container"
+    burnt_in = "burnt_in"
     file_name = "file_name"
     unknown = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class StartTime:
-    """When the first frame was recorded (UTC ms) and how that is known; `unknown` counts from 1970-01-01T00:00Z."""
+    """When the first frame was recorded (ms) and how that is known; `unknown` counts from 1970-01-01T00:00Z.
+
+    By `flag` it is UTC, by any other source what the camera's clock said; `tz` is the zone it was read in, None where the source names
+    its own. `uncertainty_ms` is how far it may be off where that is known better than by its source.
+    """
 
     ms: int
     source: StartSource
+    tz: str | None = None
+    uncertainty_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Video:
-    """A probed recording. `content_hash` is SHA-256 of the file's bytes (hex)."""
+    """A probed recording. `content_hash` is SHA-256 of the file's bytes (hex), `timecode` the SMPTE timecode of its first picture."""
 
     path: Path
     content_hash: str
@@ -76,16 +84,23 @@ class Video:
     audio: AudioTrack | None
     created_ms: int | None
     warnings: tuple[str, ...] = ()
+    timecode: str | None = None
+
+
+Boundary = Literal["window", "scene", "event", "subtitle"]
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A slice of a video, `[offset_ms, end_offset_ms)` in media time; `boundary` says what cut it."""
+    """A slice of a video, `[offset_ms, end_offset_ms)` in media time; `boundary` says what cut it.
+
+    `window`: a fixed length; `scene`: a cut in the content; `event`: a change point; `subtitle`: the edge of something said.
+    """
 
     index: int
     offset_ms: int
     end_offset_ms: int
-    boundary: Literal["window", "scene"]
+    boundary: Boundary
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +135,26 @@ class AudioPiece:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An entity named by a caption or found by extraction. `id` is a stable identity where the source knows one."""
+    """An entity named by a caption or found by extraction. `id` is a stable identity where the source knows one.
+
+    `described_offset_ms`: when all that the description may rest on had been recorded; None: with the chunk that holds the mention.
+    """
 
     name: str
     type: str
     id: str | None = None
     description: str = ""
     confidence: float = 1.0
+    described_offset_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
     """source -relation-> target by name; offsets are media time, None means the whole caption or chunk.
 
-    `ends` says which entities of these names are meant, where the source knows.
+    `ends` says which entities of these names are meant, where the source knows. `method` is `structured` or `model:<name>`; `sources` are
+    the graphs that state it: structured, fused, transcript. `known_offset_ms`: when all that it rests on had been recorded, where that is
+    later than its chunk. `time_confidence` and `time_reason` come from a model that was asked when it held.
     """
 
     source: str
@@ -144,11 +165,20 @@ class Relation:
     supporting_text: str = ""
     confidence: float = 1.0
     ends: tuple[Mention | None, Mention | None] = (None, None)
+    method: str = ""
+    sources: tuple[str, ...] = ()
+    known_offset_ms: int | None = None
+    time_confidence: float | None = None
+    time_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A description of a stretch of video. `origin` names the model, or `given` for captions from a sidecar."""
+    """A description of a stretch of video. `origin` names the model, or `given` for captions from a sidecar.
+
+    `dimensions` are (name, text) along which a model described it (time, location, characters, events, scene, summary); `text` is made
+    of them.
+    """
 
     offset_ms: int
     end_offset_ms: int
@@ -156,6 +186,7 @@ class Caption:
     origin: str
     entities: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
+    dimensions: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +233,15 @@ class Detection:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """One object followed over time: its detections in order of time. `label` is the commonest class."""
+    """One object followed over time: its detections in order of time. `label` is the commonest class.
+
+    `embedding` is what it looks like: the mean of its crops in the image-text space, L2-normalised; None without an image embedder.
+    """
 
     id: str
     label: str
     detections: tuple[Detection, ...]
+    embedding: tuple[float, ...] | None = None
 
     @property
     def offset_ms(self) -> int:
@@ -222,6 +257,20 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A track as it is drawn onto pictures: `#number`, its class, the name of its confirmed identity where there is one.
+
+    `id` is the stable identity of the entity that the track depicts.
+    """
+
+    number: int
+    track: str
+    label: str
+    name: str = ""
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TextRead:
     """Text read off a frame (OCR)."""
 
@@ -234,22 +283,29 @@ class TextRead:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Entities and relations of one chunk. `method` is `model:<name>` or `structured` (no model: the given signals)."""
+    """Entities and relations of one chunk. `method` is `model:<name>` or `structured` (no model: the given signals).
+
+    `failed`: a model was asked and gave nothing usable for a part of it, so that asking again later may give more.
+    """
 
     entities: tuple[Mention, ...]
     relations: tuple[Relation, ...]
     method: str
     warnings: tuple[str, ...] = ()
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CameraInfo:
-    """A point of view as its operator describes it. `clock_offset_ms` is added to recorded times to give UTC."""
+    """A point of view as its operator describes it. `clock_offset_ms` is added to recorded times to give UTC.
+
+    None says nothing, and leaves what is known of the camera's zone and clock as it is.
+    """
 
     label: str
     place: str = ""
-    tz: str = "UTC"
-    clock_offset_ms: int = 0
+    tz: str | None = None
+    clock_offset_ms: int | None = None
     position: tuple[float, float] | None = None
 
 
@@ -267,7 +323,8 @@ class Sidecars:
     warnings: tuple[str, ...] = ()
 
 
-Modality = Literal["caption", "speech", "ocr", "detection"]
+Modality = Literal["caption", "speech", "ocr", "detection", "fused"]
+"""The sense a statement comes from; `fused`: a model wrote it from several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +360,8 @@ class IngestReport:
     chunks: int
     seconds: Mapping[str, float]
     warnings: tuple[str, ...] = ()
+    spent: Mapping[str, Spent] = field(default_factory=dict)
+    """What this run's model calls cost, by stage."""
 
 
 # --- the graph ----------------------------------------------------------------------------------------------------------
@@ -467,6 +526,28 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What model calls cost: how many were made and failed, tokens, seconds of waiting, money by the prices that were set."""
+
+    calls: int = 0
+    failed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    money: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.calls + other.calls,
+            self.failed + other.failed,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.seconds + other.seconds,
+            self.money + other.money,
+        )
 
 
 @dataclass(frozen=True, slots=True)

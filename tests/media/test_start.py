@@ -27,7 +27,7 @@ def video(name="clip.mp4", created_ms=None, duration_ms=60_000):
         (0, 2, 3, "20260302_081500.mp4", StartTime(0, StartSource.flag)),
         (None, 2, 3, "20260302_081500.mp4", StartTime(2, StartSource.sidecar)),
         (None, None, 3, "20260302_081500.mp4", StartTime(3, StartSource.container)),
-        (None, None, None, "20260302_081500.mp4", StartTime(MARCH_2, StartSource.file_name)),
+        (None, None, None, "20260302_081500.mp4", StartTime(MARCH_2, StartSource.file_name, "UTC")),
         (None, None, None, "dock.mp4", StartTime(0, StartSource.unknown)),
     ],
 )
@@ -90,7 +90,39 @@ def test_a_name_without_zone_is_in_the_cameras_zone():
     naive = video("VID_20191220_170832.mp4")
     expected = datetime(2019, 12, 20, 17, 8, 32, tzinfo=ZoneInfo("America/Sao_Paulo"))
     assert start_time(None, None, naive, "America/Sao_Paulo").ms == int(expected.timestamp()) * 1000
-    assert start_time(None, None, video("2026-03-02T08-15-00Z.mp4"), "America/Sao_Paulo").ms == MARCH_2
+    zoned = start_time(None, None, video("2026-03-02T08-15-00Z.mp4"), "America/Sao_Paulo")
+    assert (zoned.ms, zoned.tz) == (MARCH_2, None)
+    assert start_time(None, None, naive, "America/Sao_Paulo").tz == "America/Sao_Paulo"
+
+
+def timed(timecode, created_ms=None, name="clip.mp4", fps=25.0):
+    one = video(name, created_ms)
+    return replace(one, timecode=timecode, picture=replace(one.picture, fps=fps))
+
+
+def test_a_timecode_of_the_time_of_day_is_exact_where_the_container_is_a_second_off():
+    found = start_time(None, None, timed("08:15:01:05", MARCH_2))
+    assert found == StartTime(MARCH_2 + 1_200, StartSource.timecode)
+
+
+def test_a_timecode_is_a_time_of_day_in_the_cameras_zone_and_may_lie_over_midnight():
+    found = start_time(None, None, timed("09:14:59:00", MARCH_2), "Europe/Berlin")
+    assert found == StartTime(MARCH_2 - 1_000, StartSource.timecode)
+    midnight = MARCH_2 - MARCH_2 % (24 * HOUR)
+    assert start_time(None, None, timed("23:59:59:00", midnight + 500)).ms == midnight - 1_000
+
+
+def test_a_timecode_that_counts_footage_is_not_taken_for_a_time_of_day():
+    assert start_time(None, None, timed("01:00:00:00", MARCH_2)) == StartTime(MARCH_2, StartSource.container)
+
+
+def test_a_timecode_without_any_day_is_no_start():
+    assert start_time(None, None, timed("08:15:01:05")).source is StartSource.unknown
+
+
+def test_a_timecode_takes_its_day_from_the_files_name():
+    found = start_time(None, None, timed("08:15:00;15", name="20260302_081500.mp4", fps=29.97))
+    assert (found.source, abs(found.ms - MARCH_2 - 500) < 40) == (StartSource.timecode, True)
 
 
 def test_summer_time_counts():

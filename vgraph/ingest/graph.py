@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from vgraph.ingest.chunks import Chunk, clip_track
+from vgraph.ingest.clock import Drift, Timeline, clock_of, clock_record, drifted, told
 from vgraph.ingest.extract import followed, identity
 from vgraph.ingest.keys import chunk_key, content_key, edge_key, entity_key, normal_name
 from vgraph.types import (
@@ -39,9 +40,15 @@ class Place:
     document: str
     camera: str
     start_ms: int
+    drift: Drift = ()
+    uncertainty_ms: int | None = None
+
+    @property
+    def timeline(self) -> Timeline:
+        return Timeline(self.start_ms, self.drift, self.uncertainty_ms)
 
     def at(self, offset_ms: int) -> int:
-        return self.start_ms + offset_ms
+        return self.start_ms + drifted(offset_ms, self.drift)
 
 
 # --- cameras and documents ----------------------------------------------------------------------------------------------
@@ -52,26 +59,24 @@ def camera_record(key: str, info: CameraInfo, known: Mapping[str, Any] | None) -
     given = {
         "label": info.label,
         "place": info.place or None,
-        "tz": info.tz if info.tz != "UTC" else None,
+        "tz": info.tz,
         "position": list(info.position) if info.position else None,
-        "clock": {"offset_ms": info.clock_offset_ms, "drift_ppm": 0.0, "uncertainty_ms": None}
-        if info.clock_offset_ms
-        else None,
+        "clock": clock_record(told(clock_of(known), info.clock_offset_ms)),
     }
     default = {
         "label": info.label,
         "place": "",
         "tz": "UTC",
         "position": None,
-        "clock": {"offset_ms": 0, "drift_ppm": 0.0, "uncertainty_ms": None},
     }
-    old = {name: value for name, value in (known or {}).items() if name in default}
+    old = {name: value for name, value in (known or {}).items() if not name.startswith("_")}
     return {"_key": key, **default, **old, **{name: value for name, value in given.items() if value is not None}}
 
 
 def document_record(
     place: Place, video: Video, start: StartTime, *, title: str, uri: str, state: str, facts: Mapping[str, Any]
 ) -> Record:
+    """`own_start_ms` is what the start's source said, in the zone `own_tz`, from which a clock that is fitted anew moves `start_ms`."""
     return {
         "_key": place.document,
         "camera": place.camera,
@@ -82,7 +87,12 @@ def document_record(
         "media": media_facts(video),
         "start_ms": place.start_ms,
         "start_source": str(start.source),
-        "end_ms": place.start_ms + video.duration_ms,
+        "own_start_ms": start.ms,
+        "own_tz": start.tz,
+        "own_uncertainty_ms": start.uncertainty_ms,
+        "uncertainty_ms": place.uncertainty_ms,
+        "timed": place.timeline.fingerprint,
+        "end_ms": place.at(video.duration_ms),
         "duration_ms": video.duration_ms,
         "state": state,
         **facts,
@@ -96,6 +106,7 @@ def media_facts(video: Video) -> dict[str, Any]:
         "picture": asdict(video.picture),
         "audio": asdict(video.audio) if video.audio else None,
         "created_ms": video.created_ms,
+        "timecode": video.timecode,
     }
 
 
@@ -390,7 +401,7 @@ def _link(place: Place, chunk: Chunk, relation: Relation, ends: tuple[Mention, M
         "retracted_ms": None,
         **_span(place, start, end),
     }
-    stamp = f"{relation.relation}-{place.at(start)}-{place.document}"
+    stamp = f"{relation.relation}-{start}-{place.document}"
     return _edge("LINKS_TO", _entity_id(ends[0]), _entity_id(ends[1]), place, carries, stamp)
 
 

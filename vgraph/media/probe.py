@@ -84,6 +84,7 @@ def probe(path: Path) -> Video:
             audio=_audio(sound) if sound else None,
             created_ms=_created(container, stream, scan.duration_ms),
             warnings=tuple(_warnings(scan, container, stream, sound)),
+            timecode=_timecode(container, stream),
         )
 
 
@@ -314,6 +315,12 @@ def _declared_ms(container: InputContainer, stream: VideoStream) -> int:
     if not set(container.format.name.split(",")) & HEADER_FORMATS:
         return 0
     return max((container.duration or 0) // 1000, rounded(stream.frames * 1000 / frame_rate(stream)))
+
+
+def _timecode(container: InputContainer, stream: VideoStream) -> str | None:
+    """The timecode that the picture's stream, a timecode track (`tmcd`) or the container tells."""
+    holders = (stream, *container.streams.data, container)
+    return next((tag for holder in holders if (tag := holder.metadata.get("timecode"))), None)
 
 
 def _created(container: InputContainer, stream: VideoStream, duration_ms: int) -> int | None:

@@ -35,15 +35,15 @@ class _Camera(BaseModel):
 
     label: Text
     place: str = ""
-    tz: str = "UTC"
-    clock_offset_ms: int = 0
+    tz: str | None = None
+    clock_offset_ms: int | None = None
     position: tuple[float, float] | None = None
 
     @field_validator("tz")
     @classmethod
-    def _known(cls, tz: str) -> str:
+    def _known(cls, tz: str | None) -> str | None:
         try:
-            ZoneInfo(tz)
+            ZoneInfo(tz or "UTC")
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise ValueError(f"time zone {tz!r} is not known: use a name such as Europe/Berlin") from error
         return tz
@@ -139,6 +139,6 @@ def _start(file: Path, meta: _Meta) -> int | None:
     if meta.start is None:
         return None
     try:
-        return iso_ms(meta.start, ZoneInfo(meta.camera.tz if meta.camera else "UTC"))
+        return iso_ms(meta.start, ZoneInfo((meta.camera and meta.camera.tz) or "UTC"))
     except ValueError as error:
         raise SidecarError(f"{file}: start: {error}", path=str(file)) from error

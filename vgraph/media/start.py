@@ -1,4 +1,4 @@
-"""When a recording began, from the most trustworthy source that says so."""
+"""When a recording began, from the most trustworthy source that says so: given, beside it, timecode, container, its name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vgraph.errors import UserError
+from vgraph.media.timecode import timecode_ms
 from vgraph.types import StartSource, StartTime, Video
 
 _DATE_TIME = re.compile(
@@ -23,7 +24,7 @@ _UTC_NAMES = re.compile(r"^PXL_")
 
 
 def start_time(flag_ms: int | None, sidecar_ms: int | None, video: Video, tz: str = "UTC") -> StartTime:
-    """UTC ms of the first picture: the flag's, else the sidecar's, the container's, the file name's, else 0 (unknown).
+    """Time of the first picture, ms: the flag's, else the sidecar's, the timecode's, the container's, the file name's, else 0 (unknown).
 
     A time in a file name without a zone is in `tz` (an IANA name), the camera's. When the name's time plus the video's
     length is the container's time, the container was stamped at the end: its time less the length is the start.
@@ -31,17 +32,24 @@ def start_time(flag_ms: int | None, sidecar_ms: int | None, video: Video, tz: st
     """
     zone = _zone(tz)
     named = name_time(video.path.stem, zone)
+    zoneless = named is not None and named != name_time(video.path.stem, _ELSEWHERE)
+    written = _container_ms(video, named)
     candidates = (
-        (flag_ms, StartSource.flag),
-        (sidecar_ms, StartSource.sidecar),
-        (_container_ms(video, named), StartSource.container),
-        (named, StartSource.file_name),
+        (flag_ms, StartSource.flag, None),
+        (sidecar_ms, StartSource.sidecar, None),
+        (_timecode_ms(video, written, named, zone), StartSource.timecode, None),
+        (written, StartSource.container, None),
+        (named, StartSource.file_name, tz if zoneless else None),
     )
-    return next((StartTime(ms, source) for ms, source in candidates if ms is not None), _UNKNOWN)
+    return next((StartTime(ms, source, read) for ms, source, read in candidates if ms is not None), _UNKNOWN)
 
 
 _UNKNOWN = StartTime(0, StartSource.unknown)
+_ELSEWHERE = datetime.timezone(datetime.timedelta(hours=-13))
+"""No camera's zone: a name whose time differs here from that elsewhere does not say its zone."""
 _STAMP_SLACK_MS = 2_000
+_NEAR_MS = 120_000
+"""A timecode of the time of day is this near to the time that the container or the file's name tells."""
 
 
 def _container_ms(video: Video, named: int | None) -> int | None:
@@ -50,6 +58,33 @@ def _container_ms(video: Video, named: int | None) -> int | None:
         return created
     stamped_at_end = abs(created - video.duration_ms - named) <= _STAMP_SLACK_MS
     return created - video.duration_ms if stamped_at_end else created
+
+
+def _timecode_ms(video: Video, written: int | None, named: int | None, zone: ZoneInfo) -> int | None:
+    """The timecode of the first picture as a time of the day that the container or the name tells.
+
+    None where there is no timecode or no day, and where it is nowhere near their time of day: such a timecode counts footage.
+    """
+    near = written if written is not None else named
+    if video.timecode is None or near is None:
+        return None
+    day_ms = timecode_ms(video.timecode, video.picture.fps)
+    return None if day_ms is None else near_time_of_day(day_ms, near, zone)
+
+
+def near_time_of_day(day_ms: int, near_ms: int, zone: datetime.tzinfo, within_ms: int = _NEAR_MS) -> int | None:
+    """The UTC ms at which the zone's clocks showed a time of day, nearest to `near_ms`; None where that is further than `within_ms`."""
+    about = datetime.datetime.fromtimestamp(near_ms / 1000, zone)
+    days = (about.date() + datetime.timedelta(days=step) for step in (-1, 0, 1))
+    found = (_at(day, day_ms, zone) for day in days)
+    best = min(found, key=lambda ms: abs(ms - near_ms))
+    return best if abs(best - near_ms) <= within_ms else None
+
+
+def _at(day: datetime.date, day_ms: int, zone: datetime.tzinfo) -> int:
+    seconds, thousandths = divmod(day_ms, 1000)
+    clock = datetime.time(seconds // 3600 % 24, seconds // 60 % 60, seconds % 60)
+    return round(datetime.datetime.combine(day, clock, zone).timestamp()) * 1000 + thousandths
 
 
 def _zone(tz: str) -> ZoneInfo:
