@@ -92,11 +92,22 @@ def test_accessors_after_an_expansion_apply_to_each_element():
 
 
 def test_a_second_expansion_goes_into_the_first_but_not_through_brackets():
-    inner = expression("a[*].b[**]")
+    inner = expression("a[*].b[*]")
     assert isinstance(inner, n.Expansion) and isinstance(inner.value, n.Expansion)
-    assert inner.value.levels == 2
-    outer = expression("(a[*].b)[**]")
-    assert isinstance(outer, n.Expansion) and outer.levels == 2 and isinstance(outer.base, n.Expansion)
+    outer = expression("(a[*].b)[*]")
+    assert isinstance(outer, n.Expansion) and isinstance(outer.base, n.Expansion)
+
+
+def test_a_third_expansion_goes_through_what_the_second_makes_of_an_element():
+    found = expression("a[*].b[*].c[*]")
+    assert isinstance(found, n.Expansion) and isinstance(found.value, n.Expansion)
+    assert isinstance(found.value.base, n.Expansion)
+
+
+def test_an_expansion_of_more_levels_goes_through_the_whole_result():
+    found = expression("a[*].b[**].c")
+    assert isinstance(found, n.Expansion) and found.levels == 2 and isinstance(found.base, n.Expansion)
+    assert found.value == n.Attribute(found.current, "c")
 
 
 def test_inline_filter_limit_and_return():

@@ -327,9 +327,14 @@ class ExpressionParser:
         value = self.nested() if self.accept("RETURN") else current
         self.scopes.current.pop()
         self.expect("]")
-        return self._apply(
-            node, dive, lambda base: Expansion(base, levels, current, condition, offset, count, value, at=at)
-        )
+
+        def over(base: Expr) -> Expr:
+            return Expansion(base, levels, current, condition, offset, count, value, at=at)
+
+        # after an expansion [*] goes through what that one makes of each element, [**] through its whole result
+        if dive and levels == 1 and isinstance(node, Expansion):
+            return replace(node, value=over(node.value))
+        return over(node)
 
     def _array_match(self) -> Callable[[Expr], Expr]:
         """``[? quantifier FILTER condition]``."""
