@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vgraph.errors import UserError
+from vgraph.media import segments
+from vgraph.media.frames import distance_ms
 from vgraph.media.probe import probe
-from vgraph.media.segments import scenes, windows
+from vgraph.media.segments import aligned, change_points, dissimilarities, events, scenes, windows
 from vgraph.types import Segment
 
 
@@ -124,3 +126,157 @@ def test_real_animated_footage_is_covered(footage):
     found = spans(scenes(video, min_ms=500))
     assert (found[0][0], found[-1][1]) == (0, video.duration_ms)
     assert all(a[1] == b[0] for a, b in pairwise(found))
+
+
+# --- events -------------------------------------------------------------------------------------------------------------
+
+
+def noisy(*parts, seed=0):
+    """A signal of stretches (length, mean), with some noise, as distances of sampled pictures have it."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate([np.abs(rng.normal(mean, 0.01, length)) for length, mean in parts])
+
+
+def test_change_points_are_those_of_ruptures_pelt_with_an_rbf_cost():
+    import ruptures
+
+    signal = noisy((40, 0.02), (30, 0.2), (50, 0.02), (25, 0.4))
+    theirs = ruptures.Pelt(model="rbf", min_size=5, jump=1).fit(signal).predict(pen=5.0)
+    assert change_points(signal, 5.0, 5) == [int(point) for point in theirs[:-1]] == [40, 70, 120]
+
+
+def test_an_event_begins_at_the_first_picture_after_the_change():
+    at_ms = [1001 * n for n in range(91)]
+    found = events(91_000, at_ms, noisy((40, 0.02), (50, 0.3)), max_ms=10**6)
+    assert found == (Segment(0, 0, 41 * 1001, "event"), Segment(1, 41 * 1001, 91_000, "event"))
+
+
+def test_a_higher_penalty_finds_no_more_changes():
+    signal = noisy(*[(20, 0.02 + 0.06 * (n % 3)) for n in range(12)])
+    counts = [len(change_points(signal, penalty, 5)) for penalty in (1.0, 5.0, 20.0, 1e6)]
+    assert counts == sorted(counts, reverse=True)
+    assert (counts[1], counts[-1]) == (11, 0)
+
+
+def test_pictures_that_stay_the_same_are_one_event():
+    assert spans(events(60_000, [1000 * n for n in range(60)], np.zeros(59))) == [(0, 60_000)]
+    assert spans(events(4_000, [0, 1000, 2000, 3000], np.array([0.0, 0.9, 0.0]))) == [(0, 4_000)]
+    assert spans(events(500, [0], np.zeros(0))) == [(0, 500)]
+    assert events(0, [], np.zeros(0)) == ()
+
+
+def test_short_events_join_the_one_after_and_a_short_last_one_the_one_before():
+    at_ms = [1000 * n for n in range(101)]
+    signal = noisy((30, 0.02), (8, 0.3), (55, 0.02), (7, 0.3))
+    assert spans(events(101_000, at_ms, signal, min_ms=0, max_ms=10**6)) == [
+        (0, 31_000),
+        (31_000, 39_000),
+        (39_000, 94_000),
+        (94_000, 101_000),
+    ]
+    assert spans(events(101_000, at_ms, signal, min_ms=10_000, max_ms=10**6)) == [(0, 31_000), (31_000, 101_000)]
+
+
+def test_long_events_are_split_evenly():
+    assert spans(events(100_000, [0], np.zeros(0), max_ms=30_000)) == [
+        (0, 25_000),
+        (25_000, 50_000),
+        (50_000, 75_000),
+        (75_000, 100_000),
+    ]
+
+
+def test_long_recordings_are_looked_at_in_windows_that_neither_make_nor_miss_changes(monkeypatch):
+    signal = noisy(*[(37, 0.02 if n % 2 else 0.2) for n in range(40)], (500, 0.02))
+    whole = change_points(signal, 5.0, 5)
+    monkeypatch.setattr(segments, "PELT_WINDOW", 200)
+    assert change_points(signal, 5.0, 5) == whole == [37 * n for n in range(1, 40)]
+
+
+def test_a_day_of_samples_is_cut_in_little_memory():
+    import tracemalloc
+
+    signal = noisy(*[(90, 0.02 if n % 2 else 0.15) for n in range(960)])
+    tracemalloc.start()
+    found = change_points(signal, 5.0, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(signal) == 86_400
+    assert {90 * n for n in range(1, 960)} == set(found)
+    assert peak < 64 << 20
+
+
+def test_dissimilarities_of_batches_are_those_of_the_whole():
+    rows = np.random.default_rng(1).normal(size=(23, 8)).astype(np.float32)
+    whole = dissimilarities([rows])
+    assert whole == pytest.approx(dissimilarities([rows[:1], rows[1:1], rows[1:9], rows[9:]]))
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert whole == pytest.approx([1 - float(a @ b) for a, b in pairwise(unit)], abs=1e-6)
+    assert dissimilarities([]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ({"min_ms": 5_000, "max_ms": 9_000}, "twice"),
+        ({"penalty": 0.0}, "penalty"),
+        ({"min_samples": 0}, "sample"),
+        ({"unlike": np.zeros(5)}, "distance"),
+    ],
+)
+def test_events_that_cannot_be_are_the_callers_error(how, reason):
+    with pytest.raises(UserError, match=reason):
+        events(60_000, [0, 1000], **{"unlike": np.zeros(1), **how})
+
+
+# --- what is said -------------------------------------------------------------------------------------------------------
+
+
+def test_stretches_end_where_something_said_ends_or_begins():
+    said = [(0, 12_000), (13_000, 28_000), (29_500, 41_000), (47_000, 66_000), (66_000, 80_000)]
+    assert aligned(90_000, said, 30_000) == (
+        Segment(0, 0, 29_500, "subtitle"),
+        Segment(1, 29_500, 66_000, "subtitle"),
+        Segment(2, 66_000, 90_000, "subtitle"),
+    )
+
+
+def test_where_nothing_is_said_stretches_have_the_target_length():
+    assert spans(aligned(100_000, [], 30_000)) == [(0, 30_000), (30_000, 60_000), (60_000, 100_000)]
+    assert spans(aligned(100_000, [(0, 3_000)], 30_000)) == [(0, 30_000), (30_000, 60_000), (60_000, 100_000)]
+    assert aligned(0, [], 30_000) == ()
+
+
+def test_nobody_is_cut_short_by_another_ones_end():
+    said = [(0, 20_000), (18_000, 40_000), (30_000, 33_000)]
+    assert spans(aligned(60_000, said, 30_000)) == [(0, 40_000), (40_000, 60_000)]
+
+
+def test_talk_without_end_is_cut_at_the_target():
+    assert spans(aligned(70_000, [(0, 70_000)], 20_000)) == [(0, 20_000), (20_000, 40_000), (40_000, 70_000)]
+
+
+@given(
+    st.integers(1, 10**6),
+    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**5)), max_size=30),
+    st.integers(20_000, 10**5),
+)
+def test_stretches_cover_the_video_in_order(duration_ms, said, target_ms):
+    found = aligned(duration_ms, [(start, start + length) for start, length in said], target_ms)
+    assert (found[0].offset_ms, found[-1].end_offset_ms) == (0, duration_ms)
+    assert all(a.end_offset_ms == b.offset_ms for a, b in pairwise(found))
+    lengths = [segment.end_offset_ms - segment.offset_ms for segment in found]
+    assert all(target_ms // 2 <= length <= target_ms * 3 // 2 for length in lengths[:-1])
+    assert lengths[-1] <= target_ms * 3 // 2
+
+
+def test_a_target_of_nothing_is_the_callers_error():
+    with pytest.raises(UserError, match="2 ms"):
+        aligned(1000, [], 1)
+
+
+def test_a_scene_gives_at_most_ten_pictures_and_any_other_segment_one_a_second():
+    assert distance_ms(Segment(0, 0, 60_000, "scene"), 1000, 10) == 6000
+    assert distance_ms(Segment(0, 500, 60_000, "scene"), 1000, 10) == 5950
+    assert distance_ms(Segment(0, 0, 4_000, "scene"), 1000, 10) == 1000
+    assert distance_ms(Segment(0, 0, 60_000, "event"), 1000, 10) == 1000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from vgraph.errors import MediaError, UserError
 from vgraph.media.container import Clock, Warn, decode_pictures, first_picture, ignore, opened, packets, picture_stream
 from vgraph.media.orientation import orientation, upright
-from vgraph.types import Frame, Video
+from vgraph.types import Frame, Segment, Video
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,6 +51,13 @@ def frames(
             "the distance and the width must be 1 or more, the start 0 or more, the end not before the start"
         )
     return _frames(video, Due(every_ms, start_ms, end_ms, video.duration_ms), width, warn)
+
+
+def distance_ms(segment: Segment, every_ms: int, most: int) -> int:
+    """How far apart a segment's pictures are taken: `every_ms`, and for a scene so far that `most` of them are spread over it (OmAgent)."""
+    if segment.boundary != "scene":
+        return every_ms
+    return max(every_ms, -(-(segment.end_offset_ms - segment.offset_ms) // most))
 
 
 class Due:
