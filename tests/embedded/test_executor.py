@@ -287,6 +287,8 @@ def test_memory_limit(db: Database) -> None:
     with fails(32):
         db.run("FOR i IN 1..100000 COLLECT x = i RETURN x", memoryLimit=100_000)
     assert len(db.run("FOR i IN 1..100000 RETURN i", memoryLimit=100_000)) == 100_000
+    with pytest.raises(ArangoError, match="memory"):
+        db.run("FOR i IN 1..100000 RETURN i", memoryLimit=10_000)
 
 
 def test_maximum_runtime(db: Database) -> None:
@@ -345,3 +347,14 @@ def test_closing_early_ends_the_transaction(fresh: Database) -> None:
     result.close()
     assert list(result) == []
     fresh.run("INSERT {i: -1} INTO n")
+
+
+def test_the_example_of_an_upsert_may_be_bound(fresh: Database) -> None:
+    fresh.collection("users", [{"name": {"first": "Ann", "last": "Lee"}, "n": 1}])
+    query = "UPSERT @what INSERT MERGE(@what, {n: 0}) UPDATE {n: OLD.n + 1} IN users RETURN NEW.n"
+    assert fresh.run(query, {"what": {"name": {"first": "Ann"}}}) == [2]
+    assert fresh.run(query, {"what": {"name": {"first": "Bo"}}}) == [0]
+    assert fresh.run("UPSERT @what INSERT {} UPDATE {n: 9} IN users RETURN NEW.n", {"what": {}}) == [9]
+    with pytest.raises(ArangoError) as caught:
+        fresh.run(query, {"what": [1]})
+    assert caught.value.num == 1501

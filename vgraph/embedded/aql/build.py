@@ -451,24 +451,44 @@ class _Builder:
     def upsert_conditions(self, statement: ast.Upsert, found: Variable) -> Sequence[Expr]:
         if statement.condition is not None:
             return (self.lift(statement.condition),)
-        if not isinstance(statement.example, ast.ObjectLiteral):
-            raise ArangoError(1501, "syntax error, expecting object literal for UPSERT (while parsing)")
-        conditions: list[Expr] = []
-        for entry in statement.example.entries:
-            value = self.lift(entry.value)
-            if isinstance(entry.key, str):
-                left: Expr = ast.Attribute(found, entry.key)
-            elif isinstance(entry.key, ast.Bind):
-                left = ast.BoundAttribute(found, entry.key)
-            else:
-                left = ast.Index(found, entry.key)
-            conditions.append(ast.Binary("==", left, value))
-        return conditions
+        return [
+            ast.Binary("==", place, self.lift(value))
+            for place, value in example_places(found, self.upsert_example(statement.example))
+        ]
+
+    def upsert_example(self, example: Expr | None) -> ast.ObjectLiteral:
+        """The object literal, or the one a bind parameter stands for (1501 when it is no object)."""
+        if isinstance(example, ast.Bind):
+            name = example.name
+            bound = _as_literal(self.context.relied_on(lambda rt: rt.binds.get(name)))
+            if isinstance(bound, ast.ObjectLiteral):
+                return bound
+            raise ArangoError(1501, "expecting object literal for literal example (while parsing)")
+        assert isinstance(example, ast.ObjectLiteral)
+        return example
 
     def _lifted_lazily(self, expr: Expr) -> Expr:
         """INSERT and UPDATE of UPSERT: only one of them is evaluated."""
         self.check_reads(expr)
         return cast(Expr, self._lifted(expr, lazy=True))
+
+
+def example_places(base: Expr, example: ast.ObjectLiteral) -> Iterator[tuple[Expr, Expr]]:
+    """What an UPSERT example says: (attribute, value); of objects that have attributes, each of those."""
+    for entry in example.entries:
+        assert isinstance(entry.key, str)
+        place = ast.Attribute(base, entry.key)
+        if isinstance(entry.value, ast.ObjectLiteral) and entry.value.entries:
+            yield from example_places(place, entry.value)
+        else:
+            yield place, entry.value
+
+
+def _as_literal(value: Any) -> Expr:
+    """A bound value as syntax, objects by their attributes."""
+    if isinstance(value, dict):
+        return ast.ObjectLiteral(tuple(ast.ObjectEntry(name, _as_literal(item)) for name, item in value.items()))
+    return ast.Literal(value)
 
 
 def calculated(node: p.PlanNode) -> Iterator[Expr]:

@@ -16,6 +16,7 @@ from .nodes import (
     Aggregate,
     Assignment,
     Attribute,
+    Bind,
     Call,
     Collect,
     Collection,
@@ -572,8 +573,10 @@ class Parser(ExpressionParser):
         else:
             start = self.token
             example = self._modifying()
-            if not isinstance(example, ObjectLiteral) or any(not isinstance(e.key, str) for e in example.entries):
-                raise self.error(1501, "UPSERT example must be an object literal with constant attribute names", start)
+            if not isinstance(example, ObjectLiteral | Bind):
+                raise self.error(1501, "expecting object literal or bind parameter for example", start)
+            if not _named_literally(example):
+                raise self.error(1501, "expecting object literal with literal attribute names in example", start)
         self.expect("INSERT")
         insert = self._modifying()
         old = self._pseudo("OLD", token)
@@ -635,3 +638,10 @@ def _check_depth(query: Query) -> None:
             raise ArangoError(1524)
         stack.extend((child, depth + 1) for child in children(node))
     allow_depth(deepest)
+
+
+def _named_literally(example: Expr) -> bool:
+    """Whether the attributes of an UPSERT example, and of the objects in it, have names that are known."""
+    if not isinstance(example, ObjectLiteral):
+        return True
+    return all(isinstance(entry.key, str) and _named_literally(entry.value) for entry in example.entries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vgraph.embedded.errors import ArangoError, Warnings
 
@@ -14,6 +14,10 @@ from .prepare import Prepared, Variant, prepare
 
 if TYPE_CHECKING:
     from vgraph.embedded.engine import Engine, Transaction
+
+
+_ROW: Final = 32
+"""Bytes that a row of a batch takes in the server's blocks at the least: two registers."""
 
 
 class Result:
@@ -40,6 +44,8 @@ class Result:
         try:
             batch = next(self._batches)
             self._rows += len(batch)
+            if 0 < self._rt.memory_limit < len(batch) * _ROW:
+                raise ArangoError(32, "query would use more memory than allowed")
             return batch
         except StopIteration:
             self.close()

@@ -13,10 +13,11 @@ from .nodes import Position, Variable
 LEVEL: Final = "level"  # a whole query: the main one or a subquery
 LOOP: Final = "loop"
 GROUP: Final = "group"
+BARE: Final = "bare group"  # of a main query that has had no loop
 
 
 class Scope:
-    """One set of declarations; `kind` is LEVEL, LOOP or GROUP."""
+    """One set of declarations; `kind` is LEVEL, LOOP, GROUP or BARE."""
 
     __slots__ = ("kind", "names")
 
@@ -81,10 +82,11 @@ class Scopes:
         captured = [variable for scope in reversed(ended) for variable in scope.names.values()]
         if not ended:
             captured = list(self.stack[-1].names.values())
-        self.open(GROUP)
+        is_main = len(self.stack) == 1
+        self.open(BARE if is_main and all(scope.kind == BARE for scope in ended) else GROUP)
         return tuple(captured)
 
     @property
     def in_loop(self) -> bool:
-        """Whether a FOR or COLLECT precedes at this level."""
-        return self.stack[-1].kind != LEVEL
+        """Whether a FOR precedes at this level, or in a subquery a COLLECT."""
+        return self.stack[-1].kind not in (LEVEL, BARE)
