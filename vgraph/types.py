@@ -62,13 +62,15 @@ class StartTime:
     """When the first frame was recorded (ms) and how that is known; `unknown` counts from 1970-01-01T00:00Z.
 
     By `flag` it is UTC, by any other source what the camera's clock said; `tz` is the zone it was read in, None where the source names
-    its own. `uncertainty_ms` is how far it may be off where that is known better than by its source.
+    its own. `uncertainty_ms` is how far it may be off where that is known better than by its source. `drift_ppm` is how much faster than
+    media time the camera's clock was seen to run.
     """
 
     ms: int
     source: StartSource
     tz: str | None = None
     uncertainty_ms: int | None = None
+    drift_ppm: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from vgraph.ingest.keys import content_key
-from vgraph.types import StartSource
+from vgraph.types import StartSource, StartTime
 
 ClockSource = Literal["none", "sidecar", "set", "fit"]
 """Who said so, in order of trust: nobody, the `.meta.json` beside a video, the operator, a fit to readings."""
@@ -142,27 +142,46 @@ SOURCE_UNCERTAINTY_MS: Mapping[StartSource, int | None] = {
 """How far a start may be off by its source alone: what is written to the second may be a second off, a timecode a frame."""
 
 
-def timeline(own_start_ms: int, source: StartSource, clock: Clock, uncertainty_ms: int | None = None) -> Timeline:
-    """The timeline of a recording whose start its source tells as `own_start_ms`.
+def timeline(start: StartTime, tz: str, clock: Clock) -> Timeline:
+    """The timeline of a recording that began at `start`, by its camera's zone and clock.
 
     Own time is put right by the clock; a start given as true time is taken as it is, and only drifts; one that nobody knows does
-    neither. `uncertainty_ms` is that of the start itself, where it is better known than its source lets expect.
+    neither.
     """
-    if source is StartSource.unknown:
-        return Timeline(own_start_ms)
-    own = SOURCE_UNCERTAINTY_MS[source] if uncertainty_ms is None else uncertainty_ms
-    if source is StartSource.flag:
-        return Timeline(own_start_ms, clock.drift(clock.own(own_start_ms)), own)
-    believed = clock.span(own_start_ms).uncertainty_ms
-    doubt = None if believed is None or own is None else believed + own
-    return Timeline(clock.true(own_start_ms), clock.drift(own_start_ms), doubt)
+    if start.source is StartSource.unknown:
+        return Timeline(start.ms)
+    doubt = SOURCE_UNCERTAINTY_MS[start.source] if start.uncertainty_ms is None else start.uncertainty_ms
+    if start.source is StartSource.flag:
+        return Timeline(start.ms, _sped(clock.drift(clock.own(start.ms)), start.drift_ppm), doubt)
+    own = zoned(start.ms, start.tz, tz)
+    believed = clock.span(own).uncertainty_ms
+    return Timeline(
+        clock.true(own),
+        _sped(clock.drift(own), start.drift_ppm),
+        None if believed is None or doubt is None else believed + doubt,
+    )
+
+
+def _sped(drift: Drift, ppm: float) -> Drift:
+    """A drift of which every rate is so much higher."""
+    more = round(ppm * 1000)
+    return tuple((begin, ppb + more) for begin, ppb in drift or ((0, 0),)) if more else drift
+
+
+def told_start(document: Mapping[str, Any]) -> StartTime:
+    """The start that a document's vertex keeps."""
+    return StartTime(
+        document["own_start_ms"],
+        StartSource(document["start_source"]),
+        document["own_tz"],
+        document["own_uncertainty_ms"],
+        document["own_drift_ppm"],
+    )
 
 
 def document_timeline(document: Mapping[str, Any], camera: Mapping[str, Any]) -> Timeline:
     """The timeline of a document's vertex under its camera's zone and clock as they are now."""
-    own = zoned(document["own_start_ms"], document["own_tz"], camera["tz"])
-    source = StartSource(document["start_source"])
-    return timeline(own, source, clock_of(camera), document.get("own_uncertainty_ms"))
+    return timeline(told_start(document), camera["tz"], clock_of(camera))
 
 
 def zoned(own_ms: int, read_in: str | None, tz: str) -> int:

@@ -90,6 +90,7 @@ def document_record(
         "own_start_ms": start.ms,
         "own_tz": start.tz,
         "own_uncertainty_ms": start.uncertainty_ms,
+        "own_drift_ppm": start.drift_ppm,
         "uncertainty_ms": place.uncertainty_ms,
         "timed": place.timeline.fingerprint,
         "end_ms": place.at(video.duration_ms),
@@ -196,7 +197,7 @@ def chunks_delta(
     vertices = {
         "chunks": tuple(_chunk(place, c, v) for c, v in zip(chunks, vectors.chunks, strict=True)),
         "frames": tuple(_frames(place, chunks, vectors.frames)),
-        "entities": tuple({**e, "embedding": v.tolist()} for e, v in zip(entities, vectors.entities, strict=True)),
+        "entities": tuple(embedded(e, v) for e, v in zip(entities, vectors.entities, strict=True)),
         "ledger": ledger,
     }
     edges = {
@@ -295,8 +296,19 @@ def batch_entities(place: Place, chunks: Sequence[Chunk]) -> list[Record]:
             record = found.setdefault(key, _entity(key, seen.mention, place, first, last))
             record["first_ms"], record["last_ms"] = min(record["first_ms"], first), max(record["last_ms"], last)
             record["aliases"] = sorted({*record["aliases"], seen.mention.name})
-            record["description"] = record["description"] or seen.mention.description
+            _told_by(record, seen.mention, f"{_key(place, chunk)}-{seen.offset_ms:010d}")
     return list(found.values())
+
+
+def _told_by(record: dict[str, Any], mention: Mention, where: str) -> None:
+    """Name and description are those of the first mention that gives one, by document, chunk and time: in whatever order they come.
+
+    `named` and `described` say which mention that is.
+    """
+    if not record["named"] or where < record["named"]:
+        record["name"], record["named"] = mention.name, where
+    if mention.description and (not record["described"] or where < record["described"]):
+        record["description"], record["described"] = mention.description, where
 
 
 def _entity(key: str, mention: Mention, place: Place, first: int, last: int) -> dict[str, Any]:
@@ -304,12 +316,19 @@ def _entity(key: str, mention: Mention, place: Place, first: int, last: int) -> 
         "_key": key,
         "type": mention.type,
         "name": mention.name,
+        "named": "",
         "aliases": [mention.name],
-        "description": mention.description,
+        "description": "",
+        "described": "",
         "first_ms": first,
         "last_ms": last,
         "cameras": [place.camera],
     }
+
+
+def embedded(entity: Record, vector: NDArray[np.float32]) -> Record:
+    """An entity with its embedding, and with the hash of the text it was made of: names and descriptions change."""
+    return {**entity, "embedding": vector.tolist(), "embedded": content_key(entity_text(entity))}
 
 
 def entity_text(record: Record) -> str:

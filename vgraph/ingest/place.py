@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vgraph.ingest.clock import clock_of, timeline, zoned
+from vgraph.ingest.clock import clock_of, timeline, told_start
 from vgraph.ingest.graph import Place
 from vgraph.media.start import start_time
 from vgraph.types import Record, Sidecars, StartSource, StartTime, Video
@@ -17,14 +17,11 @@ LASTING = (StartSource.flag, StartSource.burnt_in)
 def start_of(known: Mapping[str, Any] | None, flag_ms: int | None, meta: Sidecars, video: Video, tz: str) -> StartTime:
     """When the first frame was recorded. `known` is the document's vertex, `flag_ms` the time that the caller gave (UTC)."""
     if flag_ms is None and known and known["start_source"] in LASTING:
-        return StartTime(
-            known["own_start_ms"], StartSource(known["start_source"]), known["own_tz"], known["own_uncertainty_ms"]
-        )
+        return told_start(known)
     return start_time(flag_ms, meta.start_ms, video, tz)
 
 
 def place_of(document: str, camera: Record, start: StartTime) -> Place:
     """The document's place by its camera's clock as it is now."""
-    own = zoned(start.ms, start.tz, camera["tz"])
-    stands = timeline(own, start.source, clock_of(camera), start.uncertainty_ms)
+    stands = timeline(start, camera["tz"], clock_of(camera))
     return Place(document, camera["_key"], stands.start_ms, stands.drift, stands.uncertainty_ms)
