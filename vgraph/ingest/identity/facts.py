@@ -1,0 +1,113 @@
+"""What is known of an entity when it is compared: its names, where it was and when, whom it has to do with, how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from vgraph.ingest.identity.names import Name, parsed, telling
+from vgraph.ingest.identity.presence import PRESENT, THROUGHOUT, Presence, stays
+from vgraph.ingest.keys import entity_key
+from vgraph.types import Mention
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_NAMES = 12
+"""So many of an entity's names are compared; more of them are a heap, not a name."""
+PLACES = frozenset({"location", "organisation", "event"})
+"""Types that everybody has to do with: sharing one of them says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What an entity's own vertex says of it."""
+
+    key: str
+    type: str
+    name: str
+    names: tuple[Name, ...]
+    words: frozenset[str]
+    embedding: NDArray[np.float32] | None
+    given_id: bool
+    """Its key was made from an id that a source gave, and not from its name."""
+    cameras: tuple[str, ...] = ()
+    followed: bool = False
+    """Nothing but a detector knows it: its name is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A track's embedding, normalised, with when and where it was taken."""
+
+    camera: str
+    start_ms: int
+    end_ms: int
+    vector: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What its edges say of it. `presences` are in order of start, `looks` the last ones first; `heard`: a transcript names it."""
+
+    profile: Profile
+    presences: tuple[Presence, ...]
+    chunks: tuple[str, ...]
+    heard: bool
+    partners: frozenset[tuple[str, str]]
+    looks: tuple[Look, ...]
+
+    @property
+    def key(self) -> str:
+        return self.profile.key
+
+    @property
+    def followed(self) -> bool:
+        return self.profile.followed
+
+
+def profile(record: Mapping[str, Any]) -> Profile:
+    import numpy as np
+
+    names = tuple(dict.fromkeys((record["name"], *record["aliases"])))[:MOST_NAMES]
+    parts = tuple(parsed(name) for name in names)
+    vector = record.get("embedding")
+    return Profile(
+        record["_key"],
+        record["type"],
+        record["name"],
+        parts,
+        telling([record["description"], *(part.text for part in parts if not part.proper)]),
+        None if vector is None else np.asarray(vector, np.float32),
+        all(entity_key(Mention(name, record["type"])) != record["_key"] for name in names),
+        tuple(record["cameras"]),
+        record["followed"],
+    )
+
+
+def facts(record: Mapping[str, Any]) -> Facts:
+    """From a row of identity_facts.aql."""
+    seen = [_presence(row) for row in record["mentions"]]
+    senses = {row["modality"] for row in record["mentions"]}
+    return Facts(
+        profile({**record, "followed": senses == {"detection"}}),
+        tuple(stays(p for p in seen if p.sense in PRESENT)),
+        tuple(dict.fromkeys(p.chunk for p in seen)),
+        "speech" in senses,
+        frozenset((p["relation"], p["other"]) for p in record["partners"] if p["type"] not in PLACES),
+        tuple(_look(row) for row in record["looks"]),
+    )
+
+
+def _presence(row: Mapping[str, Any]) -> Presence:
+    sure = row["modality"] in THROUGHOUT
+    return Presence(row["camera"], row["document"], row["chunk"], row["start_ms"], row["end_ms"], sure, row["modality"])
+
+
+def _look(row: Mapping[str, Any]) -> Look:
+    import numpy as np
+
+    vector = np.asarray(row["embedding"], np.float32)
+    return Look(row["camera"], row["start_ms"], row["end_ms"], vector / max(float(np.linalg.norm(vector)), 1e-12))
