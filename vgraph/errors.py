@@ -7,10 +7,12 @@ VGraphError
 ├── MediaError             a file or stream cannot be opened or decoded: path, offset, codec
 │   └── SidecarError       a subtitle, caption or metadata file cannot be read: path, line
 ├── ModelError             a model or its endpoint failed after retries: which stage, which model
-│   ├── BadReply           it answered, but unusably: malformed, truncated, refused or empty
+│   ├── BadReply           it answered, but unusably: malformed, truncated, refused or empty; or was asked too much
 │   └── MissingDependency  a model needs a package that is not installed: the command that adds it
-└── StoreError             the database refused: collection, ArangoDB error number
-    └── Unavailable        the database cannot be reached; nothing was written
+├── StoreError             the database refused: collection, ArangoDB error number
+│   └── Unavailable        the database cannot be reached; nothing was written
+└── Stopped                work that was ended on purpose, to be gone on with: what was finished is kept
+    └── BudgetReached      the cap of tokens or money allows no further call
 
 Each room translates its libraries' errors at its own door, so that callers meet only these.
 """
@@ -74,19 +76,23 @@ class ModelError(VGraphError):
 
 
 class BadReply(ModelError):  # noqa: N818 - reads as the fact it states
-    """A model answered, but not usably, and asking again did not help; `usage` is what the attempts cost."""
+    """A model answered, but not usably, and asking again did not help; `usage` is what the attempts cost, `said` its last reply.
+
+    `too_long`: what it was asked does not fit its context.
+    """
 
     def __init__(
         self,
         message: str,
         *,
-        kind: Literal["malformed", "truncated", "refused", "empty"],
+        kind: Literal["malformed", "truncated", "refused", "empty", "too_long"],
         stage: str = "",
         model: str = "",
         usage: Usage | None = None,
+        said: str = "",
     ) -> None:
         super().__init__(message, stage=stage, model=model)
-        self.kind, self.usage = kind, usage
+        self.kind, self.usage, self.said = kind, usage, said
 
 
 class MissingDependency(ModelError):  # noqa: N818
@@ -109,3 +115,15 @@ class StoreError(VGraphError):
 
 class Unavailable(StoreError):  # noqa: N818
     """The database cannot be reached."""
+
+
+class Stopped(VGraphError):  # noqa: N818 - reads as the fact it states
+    """Work was ended on purpose before it was done; the same command goes on from there."""
+
+    exit_code = 130
+
+
+class BudgetReached(Stopped):
+    """The cap of tokens or money allows no further model call."""
+
+    exit_code = 7

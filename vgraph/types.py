@@ -10,7 +10,7 @@ the displayed (rotated) frame. Nothing here imports a heavy library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -320,7 +320,7 @@ class Sidecars:
     title: str | None = None
     captions: tuple[Caption, ...] = ()
     utterances: tuple[Utterance, ...] = ()
-    detections: tuple[Detection, ...] = ()
+    detections: Sequence[Detection] = ()
     files: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
 

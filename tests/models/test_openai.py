@@ -137,6 +137,46 @@ def test_a_refusal_is_not_asked_again(server, reply):
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
+        "the request exceeds the available context size. try increasing the context size or enable context shift",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+    ],
+)
+def test_a_request_beyond_the_context_is_told_apart_and_no_form_is_blamed_for_it(server, message):
+    server.script = [refusing(message)]
+    model = chat(server)
+    with pytest.raises(BadReply, match=message[:20]) as caught:
+        model.complete(ASK, schema=SCHEMA)
+    assert caught.value.kind == "too_long"
+    assert len(server.requests) == 1
+    server.script = [said('{"people": []}')]
+    model.complete(ASK, schema=SCHEMA)
+    assert server.requests[-1].json["response_format"]["type"] == "json_schema"
+
+
+def test_the_last_unusable_reply_is_kept(server):
+    server.script = [said('{"people": "Ann"}')]
+    with pytest.raises(BadReply) as caught:
+        chat(server).complete(ASK, schema=SCHEMA)
+    assert caught.value.said == '{"people": "Ann"}'
+
+
+def test_tool_calls_that_were_not_offered_are_no_answer(server):
+    call = {"id": "1", "type": "function", "function": {"name": "delete_everything", "arguments": "{}"}}
+    server.script = [said(None, tool_calls=[call])]
+    with pytest.raises(BadReply, match="there is no tool 'delete_everything'"):
+        chat(server).complete(ASK, schema=SCHEMA)
+
+
+def test_counts_of_tokens_beyond_all_bounds_are_none(server):
+    reply = b'{"choices": [{"message": {"content": "Hi."}}], "usage": {"prompt_tokens": 1e999, "completion_tokens": 5}}'
+    server.script = [Response(reply)]
+    assert chat(server).complete(ASK).usage == Usage(0, 5)
+
+
 def test_a_truncated_value_is_asked_again_with_twice_the_room(server):
     server.script = [said('{"people": ["An', finish="length"), said('{"people": ["Ann"]}')]
     assert chat(server).complete(ASK, schema=SCHEMA, max_tokens=100).value == {"people": ["Ann"]}

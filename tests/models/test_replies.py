@@ -59,9 +59,15 @@ def test_numbers_json_does_not_know_become_null():
     assert parsed('{"a": NaN, "b": -Infinity}', {}) == {"a": None, "b": None}
 
 
-def test_deep_nesting_is_malformed_not_a_crash():
+def test_numbers_beyond_all_bounds_become_null():
+    """`1e999` is JSON and a number, and no number: whoever computes with it fails."""
+    assert parsed('{"a": 1e999, "b": [-1e999, 2.5]}', {}) == {"a": None, "b": [None, 2.5]}
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" * 900 + "]" * 900, '{"name": ' * 5_000 + "1" + "}" * 5_000])
+def test_deep_nesting_is_malformed_not_a_crash(text):
     with pytest.raises(Malformed):
-        parsed("[" * 100_000, {"type": "object"})
+        parsed(text, {"type": "object", "required": ["absent"]})
 
 
 def test_bare_text_keeps_inner_fences():

@@ -7,7 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vgraph.retrieve.pack import chunk_text, pack, relation_text, tokens_in
+from vgraph.models.tokens import tokens_in
+from vgraph.retrieve.pack import chunk_text, pack, relation_text
 from vgraph.types import EvidenceChunk, EvidenceRelation, Line
 
 

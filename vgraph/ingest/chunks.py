@@ -38,7 +38,11 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """A chunk's lines in order of time and the text made of them, which is embedded and searched."""
+    """A chunk's lines in order of time and the text made of them, which is embedded and searched.
+
+    `fused`: statements in which a model joined what several senses tell; the text is made of them where there are any, while `lines`
+    stay what was sensed. `failed`: a model was asked to and gave nothing usable.
+    """
 
     lines: tuple[Line, ...]
     caption: str
@@ -46,6 +50,14 @@ class ChunkText:
     ocr: str
     text: str
     origins: dict[str, str] = field(default_factory=dict)
+    fused: tuple[Line, ...] = ()
+    warnings: tuple[str, ...] = ()
+    failed: bool = False
+
+    @property
+    def statements(self) -> tuple[Line, ...]:
+        """What extraction reads."""
+        return self.fused or self.lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +70,12 @@ class Chunk:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (*self.signals.warnings, *self.extraction.warnings)
+        return (*self.signals.warnings, *self.text.warnings, *self.extraction.warnings)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a language model failed, so that a later run may give more."""
+        return self.text.failed or self.extraction.failed
 
     @property
     def known_offset_ms(self) -> int:

@@ -76,11 +76,18 @@ class OpenAIChat:
                 if last or fault.kind == "refused":
                     raise self._bad_reply(fault, spent) from None
                 messages, max_tokens = _again(messages, fault), max_tokens * (1 + (fault.kind == "truncated"))
+            except EndpointError as error:
+                if error.too_long:
+                    raise self._too_long(error, spent) from None
+                raise
         raise AssertionError("unreachable")
 
     def _bad_reply(self, fault: _Unusable, spent: Usage) -> BadReply:
         what = f"{self.name} gave an unusable reply ({fault.kind}): {fault}"
-        return BadReply(what, kind=fault.kind, stage=self._stage, model=self.name, usage=spent)
+        return BadReply(what, kind=fault.kind, stage=self._stage, model=self.name, usage=spent, said=fault.said)
+
+    def _too_long(self, error: EndpointError, spent: Usage) -> BadReply:
+        return BadReply(str(error), kind="too_long", stage=self._stage, model=self.name, usage=spent)
 
     def _once(
         self,
@@ -96,7 +103,7 @@ class OpenAIChat:
             try:
                 reply = self._endpoint.ask(self._stage, self.name, _completing(body))
             except EndpointError as error:
-                if not self._adapted(error, form, body):
+                if error.too_long or not self._adapted(error, form, body):
                     raise
             else:
                 self._format_works |= schema is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,8 +21,11 @@ class Malformed(Exception):  # noqa: N818 - the reason is shown to the model, an
 
 def parsed(text: str, schema: Mapping[str, Any]) -> Any:
     """The JSON value of a reply, valid against a JSON Schema, or Malformed."""
-    value = cleaned(_value(bare(text)))
-    check(value, schema)
+    try:
+        value = cleaned(_value(bare(text)))
+        check(value, schema)
+    except RecursionError:
+        raise Malformed("the reply is nested too deeply") from None
     return value
 
 
@@ -52,10 +56,12 @@ def _repaired(text: str) -> Any:
 
 
 def cleaned(value: Any) -> Any:
-    """A JSON value whose strings can all be encoded."""
+    """A JSON value whose strings can all be encoded and whose numbers are finite; `1e999` is none, and becomes null."""
     match value:
         case str():
             return clean(value)
+        case float():
+            return value if math.isfinite(value) else None
         case list():
             return [cleaned(item) for item in value]
         case dict():

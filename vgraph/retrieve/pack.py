@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from vgraph.models.tokens import tokens_in
 from vgraph.types import EvidenceChunk, EvidenceRelation, Line
 
 RELATION_SHARE = 0.3
@@ -15,11 +16,6 @@ RELATION_SHARE = 0.3
 
 LINE_SHARE = 0.25
 """At most this part of the budget goes to one line; a longer one is cut."""
-
-
-def tokens_in(text: str) -> int:
-    """An upper estimate of a model's tokens: one for every three UTF-8 bytes, which holds for any script."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // 3)
 
 
 def pack(
