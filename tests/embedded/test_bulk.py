@@ -12,11 +12,12 @@ import numpy as np
 import orjson
 import pytest
 
-from vgraph.embedded import aql, bulk, ddl, externals, garbage, view_store
+from vgraph.embedded import aql, bulk, ddl, externals, garbage, segmented, view_store
 from vgraph.embedded.documents import Collection, Written
 from vgraph.embedded.engine import Engine, Transaction
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http import App, Request
+from vgraph.embedded.search import store
 from vgraph.embedded.search.conditions import Terms
 from vgraph.embedded.vectors import index as vector_index
 
@@ -35,6 +36,8 @@ LINK = {"fields": {"text": {"analyzers": ["text_en"]}, "a": {}}}
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.setattr(vector_index, "SEAL", 20)
     monkeypatch.setattr(vector_index, "LEAST", 2)
+    monkeypatch.setattr(store, "DIRECT", 30)
+    monkeypatch.setattr(segmented, "LEAST", 20)
     engine = Engine.open(tmp_path / "a.db")
     with engine.writing() as txn:
         for name in ("alone", "together"):

@@ -319,7 +319,7 @@ def run(text: str, binds: dict[str, Any] | None = None, rt: Runtime | None = Non
         ("'x' ANY == 'x'", False),
         ("[1, 2, 3][-1]", 3),
         ("[1, 2, 3][7]", None),
-        ("[1, 2, 3]['1']", None),
+        ("[1, 2, 3]['1']", 2),
         ("[1, 2, 3][CONCAT('', 1)]", 2),
         ("{a: {b: 1}}.a.b", 1),
         ("{'2': 5}[2]", 5),

@@ -352,7 +352,7 @@ def test_groups_from_the_index_alone(db: Database) -> None:
         ("c.camera", ["camera"]),
         ("{a: c.camera, b: c.inner.x}", ["camera", "inner"]),
         ("c", []),
-        ("KEEP(c, 'camera')", []),
+        ("KEEP(c, 'camera')", ["camera"]),
     ],
 )
 def test_only_attributes_that_are_read_are_fetched(db: Database, result: str, projection: list[str]) -> None:

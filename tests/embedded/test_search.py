@@ -1,6 +1,7 @@
 """Views: what SEARCH finds and how it scores, against documents looked at one by one."""
 
 import math
+import random
 import re
 import threading
 from collections import Counter
@@ -10,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vgraph.embedded import aql, ddl, view_store
+from vgraph.embedded import aql, ddl, segmented, view_store
+from vgraph.embedded.arrays import Growing, RowMap, member, narrow, pack, ranges, unpack
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.search import store
 from vgraph.embedded.search.analyzers import BUILTIN
-from vgraph.embedded.search.arrays import Growing, RowMap, member, narrow, pack, ranges, unpack
-from vgraph.embedded.search.scoring import Scored, top_terms
+from vgraph.embedded.search.inverted import TermPostings
+from vgraph.embedded.search.scoring import BM25, FieldStats, scored, top_terms
 
 LINK = {
     "includeAllFields": True,
@@ -370,6 +372,7 @@ TEXTS = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 ACTIONS = st.lists(
     st.one_of(
         st.tuples(st.just("put"), st.integers(0, 30), TEXTS),
+        st.tuples(st.just("many"), st.integers(3, 9), TEXTS),
         st.tuples(st.just("remove"), st.integers(0, 30), st.just("")),
         st.tuples(st.just("reopen"), st.just(0), st.just("")),
         st.tuples(st.just("search"), st.just(0), st.just("")),
@@ -385,8 +388,10 @@ class TestPostings:
     @pytest.fixture(autouse=True)
     def small_segments(self, monkeypatch):
         monkeypatch.setattr(store, "SEAL", 5)
-        monkeypatch.setattr(store, "FANOUT", 2)
+        monkeypatch.setattr(segmented, "FANOUT", 2)
+        monkeypatch.setattr(segmented, "LEAST", 5)
         monkeypatch.setattr(store, "BUILD", 7)
+        monkeypatch.setattr(store, "DIRECT", 4)
 
     def check(self, database, texts, query):
         words = BUILTIN["text_en"].terms(query)
@@ -404,6 +409,7 @@ class TestPostings:
     def test_follow_every_change(self, tmp_path_factory, actions, query):
         path = tmp_path_factory.mktemp("search") / "a.db"
         database = Database(path)
+        rng = random.Random(len(actions))
         texts = {}
         for action, number, text in actions:
             key = str(number)
@@ -411,6 +417,12 @@ class TestPostings:
                 with database.engine.writing() as txn:
                     txn.collection("c", write=True).insert({"_key": key, "body": text}, overwrite_mode="replace")
                 texts[key] = text
+            elif action == "many":
+                made = {f"m{len(texts)}-{n}-{rng.random()}": f"{text} {rng.choice(WORDS)}" for n in range(number)}
+                with database.engine.writing() as txn:
+                    documents = [{"_key": key, "body": body} for key, body in made.items()]
+                    txn.collection("c", write=True).insert_many(documents)
+                texts |= made
             elif action == "remove" and key in texts:
                 database.remove(key)
                 del texts[key]
@@ -455,6 +467,49 @@ class TestPostings:
                 txn.collection("c", write=True).insert({"_key": str(number), "body": "red" if number % 2 else "blue"})
             assert len(database.keys("ANALYZER(d.body == 'red', 'text_en')")) == (number + 1) // 2
         other.close()
+
+    @pytest.mark.parametrize("many", [1, 3, 6])
+    def test_slots_and_what_is_remembered_outlive_sealing_and_merging(self, database, many):
+        condition = "ANALYZER(d.body == 'red', 'text_en')"
+        [(_, index)] = self.member(database)
+        known = None
+        for number in range(60):
+            documents = [{"_key": f"{number}-{n}", "body": "red car"} for n in range(many)]
+            with database.engine.writing() as txn:
+                txn.collection("c", write=True).insert_many(documents)
+            assert len(database.keys(condition)) == many * (number + 1)
+            field = index.store.postings.text("body", "text_en")
+            known = known or (field, field.postings("red"))
+            assert field is known[0]
+            assert field.postings("red") is known[1]
+        with database.engine.reading() as txn:
+            assert len(index.store.log.listed(txn)) < 40
+
+    def test_most_documents_dead_make_one_segment_of_the_living(self, database):
+        for number in range(200):
+            with database.engine.writing() as txn:
+                document = {"_key": str(number % 10), "body": "red car"}
+                txn.collection("c", write=True).insert(document, overwrite_mode="replace")
+        assert len(database.keys("ANALYZER(d.body == 'red', 'text_en')")) == 10
+        [(_, index)] = self.member(database)
+        with database.engine.reading() as txn:
+            assert sum(segment.documents for segment in index.store.log.listed(txn)) <= 2 * 10 + 6 * 5
+
+    def member(self, database):
+        with database.engine.reading() as txn:
+            return txn.view("v").members(txn)
+
+    def test_a_truncated_collection_is_empty_to_those_who_hold_it(self, database):
+        condition = "ANALYZER(d.body == 'red', 'text_en')"
+        for _ in range(2):
+            for number in range(12):
+                database.insert({"_key": str(number), "body": "red car"})
+            assert len(database.keys(condition)) == 12
+            with database.engine.writing() as txn:
+                txn.collection("c", write=True).truncate()
+            assert database.keys(condition) == []
+        database.insert({"_key": "a", "body": "red"})
+        assert database.keys(condition) == ["a"]
 
     def test_a_snapshot_older_than_a_merge_is_served(self, database):
         for number in range(6):
@@ -504,11 +559,15 @@ class TestTopTerms:
         rng = np.random.default_rng(seed)
         size = 3000
         terms = []
+        stats = FieldStats(size, 10 * size, True, True)
+        before = FieldStats(size, int(rng.uniform(9.992, 10.008) * size), True, True)
         for share in shares:
             ords = np.flatnonzero(rng.random(size) < share)
-            impacts = rng.choice(np.array([0.1, 0.4, 0.5, 0.9], np.float32), len(ords))
+            tfs, lengths = rng.integers(1, 5, len(ords)), rng.integers(5, 15, len(ords))
+            postings = TermPostings(ords, tfs.astype(np.float32), lengths.astype(np.float32))
             weight = float(np.float32(-math.log(share) + 0.1))
-            terms.append(Scored(ords, impacts, weight, weight * float(impacts.max(initial=0))))
+            scored(BM25(), before, postings, weight)  # what was remembered then serves now
+            terms.append(scored(BM25(), stats, postings, weight))
         mask = rng.random(size) < 0.4 if masked else None
         more = None
         if masked and extra:
@@ -516,8 +575,9 @@ class TestTopTerms:
         total = np.zeros(size, np.float32)
         found = np.zeros(size, bool)
         for term in terms:
-            total[term.ords] += term.impacts * np.float32(term.weight)
-            found[term.ords] = True
+            ords = term.postings.ords
+            total[ords] += term.at(np.arange(len(ords)))
+            found[ords] = True
         if mask is not None:
             found &= mask
         if more is not None:

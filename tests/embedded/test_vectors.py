@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vgraph.embedded import aql, ddl
+from vgraph.embedded import aql, ddl, segmented
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.vectors import VectorIndex
@@ -206,7 +206,8 @@ class TestPersistence:
     @pytest.fixture(autouse=True)
     def small_segments(self, monkeypatch):
         monkeypatch.setattr(vector_index, "SEAL", 5)
-        monkeypatch.setattr(vector_index, "FANOUT", 2)
+        monkeypatch.setattr(segmented, "FANOUT", 2)
+        monkeypatch.setattr(segmented, "LEAST", 5)
 
     def check(self, engine, expected):
         with engine.reading() as txn:

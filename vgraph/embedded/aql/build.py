@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from vgraph.embedded import graphs
 from vgraph.embedded.errors import ArangoError
@@ -236,8 +236,10 @@ class _Builder:
         self.context.written.add(name)
 
     def check_reads(self, expr: ast.Node) -> None:
-        """Collections named inside an expression (DOCUMENT(coll, ..), LENGTH(coll))."""
+        """Collections named inside an expression (LENGTH(coll)), and functions that read documents wherever they are."""
         for node in _outside_subqueries(expr):
+            if isinstance(node, ast.Call) and node.name in READING and self.context.written:
+                raise modified(f"function '{node.name}()'")
             if isinstance(node, ast.Collection | ast.CollectionBind):
                 name = self.context.source(node)
                 if self.context.txn.view(name) is None:
@@ -524,6 +526,10 @@ def _outside_subqueries(node: ast.Node) -> Iterator[ast.Node]:
         if not isinstance(top, ast.Subquery):
             yield top
             stack.extend(ast.children(top))
+
+
+READING: Final = frozenset(["DOCUMENT", "FULLTEXT", "NEAR", "WITHIN", "WITHIN_RECTANGLE"])
+"""Functions that read documents of any collection."""
 
 
 def modified(by: str) -> ArangoError:

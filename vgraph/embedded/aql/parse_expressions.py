@@ -304,7 +304,7 @@ class ExpressionParser:
         at = self.position(self.advance())
         index = self.nested()
         self.expect("]")
-        if type(index) is Literal and type(index.value) is str:
+        if type(index) is Literal and type(index.value) is str and not index.value[:1].isdecimal():
             name = index.value
             return lambda base: Attribute(base, name, at=at)
         return lambda base: Index(base, index, at=at)
