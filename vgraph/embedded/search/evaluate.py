@@ -14,9 +14,9 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 
 from vgraph.embedded.aql.functions.patterns import like_parts
+from vgraph.embedded.arrays import NO_INTS, Floats, Ints, distinct, distinct_counts, member
 
 from .analyzers import Analyzer
-from .arrays import NO_INTS, Floats, Ints, distinct, distinct_counts, member
 from .conditions import (
     AllOf,
     AnyOf,
@@ -39,7 +39,7 @@ from .conditions import (
 from .fuzzy import similar_terms
 from .inverted import EMPTY, TermPostings, TextField, ValueField
 from .postings import Postings
-from .scoring import FieldStats, Scored, Scorer, impacts, top_terms
+from .scoring import FieldStats, Scored, Scorer, impacts, scored, top_terms
 from .segments import BOOL, NULL, NUMBER, TEXT
 
 Scores: TypeAlias = "list[Floats | None]"
@@ -190,12 +190,9 @@ class Evaluator:
 
     def _scored(self, path: str, analyzer: str, term: str, boost: float) -> Scored:
         postings = self._postings(path, analyzer, term)
-        if not len(postings.ords):
-            return Scored(NO_INTS, np.empty(0, np.float32), 0.0, 0.0)
         stats = self.statistics.field(path, analyzer)
         weight = self.scorers[0].weight(stats, [self.statistics.frequency(path, analyzer, term)], boost)
-        found, top = impacts(self.scorers[0], stats, postings)
-        return Scored(postings.ords, found, weight, weight * top)
+        return scored(self.scorers[0], stats, postings, weight)
 
     def _term(self, path: str, analyzer: str, term: str, boost: float) -> Hits:
         postings = self._postings(path, analyzer, term)
@@ -211,7 +208,7 @@ class Evaluator:
         found: Scores = []
         for scorer in self.scorers:
             weight = scorer.weight(stats, frequencies, boost)
-            found.append(impacts(scorer, stats, postings)[0] * np.float32(weight) if weight else None)
+            found.append(impacts(scorer, stats, postings) * np.float32(weight) if weight else None)
         return found
 
     def _several(self, condition: Strings | Like, terms: list[str], limit: int) -> Hits:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .arrays import Array
+from vgraph.embedded.arrays import Array
 
 
 def similar_terms(

@@ -2,33 +2,127 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from vgraph.embedded.arrays import NO_INTS, Array, Bools, Floats, Growing, Ints, distinct
+
 from . import segments as sealed
-from .arrays import NO_INTS, Array, Floats, Growing, Ints, distinct
-from .segments import TEXT, TextBlock, ValueBlock
+from .segments import TEXT, Block, TextBlock, ValueBlock
 
 if TYPE_CHECKING:
     from .postings import Postings
 
 _CACHE: Final = 192 << 20  # bytes of materialised postings
+_NO_FLOATS: Final = np.empty(0, np.float32)
 _POSTING: Final = 24  # bytes of one: ordinal, frequency, length, impact
 
 
-@dataclass(slots=True, eq=False)
 class TermPostings:
-    """Documents of a term, ascending; `tfs` and `lengths` (tokens of the field in the document) beside them."""
+    """Documents of a term, ascending; `tfs` and `lengths` (tokens of the field in the document) beside them.
 
-    ords: Ints
-    tfs: Floats
-    lengths: Floats
-    impacts: tuple[Any, Floats, float] | None = None  # scoring's cache: its parameters, contributions, their maximum
+    They are kept from one search to the next: new documents are put at the end, dead ones taken out.
+    """
+
+    __slots__ = ("_columns", "deaths", "impacts", "size", "upto")
+
+    def __init__(self, ords: Ints = NO_INTS, tfs: Floats = _NO_FLOATS, lengths: Floats = _NO_FLOATS) -> None:
+        self._columns: list[Array] = [ords, tfs, lengths]
+        self.size = len(ords)
+        self.upto = 0  # the ordinals below are taken in
+        self.deaths = 0  # and so many deaths
+        self.impacts: Impacts | None = None  # scoring's
+
+    @property
+    def ords(self) -> Ints:
+        return self._columns[0][: self.size]
+
+    @property
+    def tfs(self) -> Floats:
+        return self._columns[1][: self.size]
+
+    @property
+    def lengths(self) -> Floats:
+        return self._columns[2][: self.size]
+
+    def extend(self, *columns: Array) -> None:
+        """More documents: ordinals, frequencies, lengths."""
+        size = self.size + len(columns[0])
+        self._columns = [grown(known, self.size, fresh) for known, fresh in zip(self._columns, columns, strict=True)]
+        self.size = size
+
+    def cut(self, upto: int) -> None:
+        """Forget the ordinals from `upto` on."""
+        if self.upto > upto:
+            self.upto = upto
+            self.size = int(np.searchsorted(self.ords, upto))
+            if self.impacts is not None:
+                self.impacts.cut(self.size)
+
+    def bury(self, dead: Ints) -> None:
+        """Take dead documents out."""
+        if not self.size or not len(dead):
+            return
+        places = np.searchsorted(self.ords, dead)
+        inside = places < self.size
+        places = places[inside]
+        places = places[self.ords[places] == dead[inside]]
+        if len(places):
+            kept = np.ones(self.size, np.bool_)
+            kept[places] = False
+            self._columns = [column[: self.size][kept] for column in self._columns]
+            if self.impacts is not None:
+                self.impacts.keep(kept)
+            self.size = len(self._columns[0])
 
 
-EMPTY = TermPostings(NO_INTS, np.empty(0, np.float32), np.empty(0, np.float32))
+EMPTY = TermPostings()
+
+
+class Impacts:
+    """What documents of a term contribute by one scorer and one state of the field; `top` is no less than the largest."""
+
+    __slots__ = ("_values", "scorer", "size", "stats", "top")
+
+    def __init__(self, scorer: Any, stats: Any) -> None:
+        self.scorer = scorer
+        self.stats = stats
+        self.size = 0
+        self.top = 0.0
+        self._values: Floats = np.empty(0, np.float32)
+
+    @property
+    def values(self) -> Floats:
+        return self._values[: self.size]
+
+    def extend(self, values: Floats) -> None:
+        if len(values):
+            self._values = grown(self._values, self.size, values)
+            self.size += len(values)
+            self.top = max(self.top, float(values.max()))
+
+    def cut(self, size: int) -> None:
+        self.size = min(self.size, size)
+
+    def keep(self, kept: Bools) -> None:
+        """`kept` is of all documents; the last ones may not be here."""
+        self._values = self.values[kept[: self.size]]
+        self.size = len(self._values)
+
+
+def grown(known: Array, size: int, more: Array) -> Array:
+    """An array whose first `size` values are followed by others, with some room behind them when it has to move."""
+    if not size:
+        return more
+    if size + len(more) > len(known):
+        room = np.empty(size + len(more) + (size >> 3) + 16, known.dtype)
+        room[:size] = known[:size]
+        known = room
+    known[size : size + len(more)] = more
+    return known
 
 
 class _Delta:
@@ -43,36 +137,74 @@ class _Delta:
         self.offsets: list[int] = []
 
 
+@dataclass(slots=True)
+class _Part:
+    """A segment's block: its documents have the ordinals from `base` to `end`. It is loaded when it is first needed."""
+
+    base: int
+    end: int
+    load: Callable[[], Any]
+    block: Any = None
+
+
 class TextField:
     """One analysed attribute: its terms over all segments and the delta."""
 
     def __init__(self, owner: Postings, name: str) -> None:
         self.owner = owner
         self.path, self.analyzer = name.split(TEXT)
-        self.parts: list[tuple[int, TextBlock]] = []
         self.delta: dict[str, _Delta] = {}
-        self.lengths = Growing(np.uint32)  # by ordinal, 0 = document without the field
-        self.documents = 0
-        self.tokens = 0
-        self._cache: dict[str, tuple[tuple[int, int, int], TermPostings]] = {}
+        self._parts: list[_Part] = []
+        self._waiting: list[_Part] = []  # parts to be loaded
+        self._lengths = Growing(np.uint32)  # by ordinal, 0 = document without the field
+        self._documents = 0
+        self._tokens = 0
+        self._cache: dict[str, TermPostings] = {}
 
-    def attach(self, base: int, block: TextBlock) -> None:
-        self.parts.append((base, block))
-        if len(block.doc_ords):
-            ords = block.doc_ords.astype(np.int64) + base
-            self.lengths.resize(max(self.lengths.size, int(ords[-1]) + 1))
-            self.lengths.view[ords] = block.doc_lens
-            self.documents += len(ords)
-            self.tokens += int(block.doc_lens.sum(dtype=np.int64))
+    # -- following the file ---------------------------------------------------------------------------------------
+
+    def attach(self, base: int, size: int, load: Callable[[], Block]) -> None:
+        part = _Part(base, base + size, load)
+        self._parts.append(part)
+        self._waiting.append(part)
+
+    def detach(self, base: int) -> None:
+        """Another segment takes the place of those from `base` on, with the same documents."""
+        self._parts = [part for part in self._parts if part.base < base]
+        self._waiting = [part for part in self._waiting if part.base < base]
+        self._forget_lengths(base)
+
+    def shrink(self, size: int) -> None:
+        """The documents from `size` on, which came from the log, are no more."""
+        self.delta.clear()
+        self._forget_lengths(size)
+        for cached in self._cache.values():
+            self.owner.cached -= _POSTING * cached.size
+            cached.cut(size)
+            self.owner.cached += _POSTING * cached.size
+
+    def _forget_lengths(self, base: int) -> None:
+        if base < self._lengths.size:
+            self.forget(np.arange(base, self._lengths.size))
+            self._lengths.resize(base)
+
+    def forget(self, ords: Ints) -> None:
+        """Documents that are dead no longer count."""
+        ords = ords[ords < self._lengths.size]
+        lengths = self._lengths.view[ords]
+        self._documents -= int(np.count_nonzero(lengths))
+        self._tokens -= int(lengths.sum(dtype=np.int64))
+        self._lengths.view[ords] = 0
 
     def add(self, ordinal: int, value: sealed.TextPayload) -> None:
+        """A document of the log."""
         terms, positions, offsets = sealed.text_parts(value)
         if not terms:
             return
-        self.lengths.resize(ordinal + 1)
-        self.lengths.view[ordinal] = len(terms)
-        self.documents += 1
-        self.tokens += len(terms)
+        self._lengths.resize(max(self._lengths.size, ordinal + 1))
+        self._lengths.view[ordinal] = len(terms)
+        self._documents += 1
+        self._tokens += len(terms)
         delta = self.delta
         for at, term in enumerate(terms):
             entry = delta.get(term)
@@ -87,67 +219,101 @@ class TextField:
             if offsets is not None:
                 entry.offsets += offsets[2 * at : 2 * at + 2]
 
-    def forget(self, ordinal: int) -> None:
-        if ordinal < self.lengths.size:
-            length = int(self.lengths.view[ordinal])
-            if length:
-                self.documents -= 1
-                self.tokens -= length
-                self.lengths.view[ordinal] = 0
+    # -- reading --------------------------------------------------------------------------------------------------
 
-    def forget_many(self, ords: Ints) -> None:
-        ords = ords[ords < self.lengths.size]
-        lengths = self.lengths.view[ords]
-        self.documents -= int(np.count_nonzero(lengths))
-        self.tokens -= int(lengths.sum(dtype=np.int64))
-        self.lengths.view[ords] = 0
+    @property
+    def parts(self) -> list[tuple[int, TextBlock]]:
+        """Blocks with their first ordinals."""
+        while self._waiting:
+            part = self._waiting[-1]
+            part.block = part.load()
+            self._count(part)
+            self._waiting.pop()
+        return [(part.base, part.block) for part in self._parts]
 
-    # -------------------------------------------------------------------------------------------- reading
+    def _count(self, part: _Part) -> None:
+        """Take in how long a block's documents are, unless they have died meanwhile."""
+        ords, lengths = part.block.doc_ords[:].astype(np.int64) + part.base, part.block.doc_lens[:]
+        alive = self.owner.live.view[ords]
+        ords, lengths = ords[alive], lengths[alive]
+        if len(ords):
+            self._lengths.resize(max(self._lengths.size, int(ords[-1]) + 1))
+            self._lengths.view[ords] = lengths
+            self._documents += len(ords)
+            self._tokens += int(lengths.sum(dtype=np.int64))
+
+    @property
+    def lengths(self) -> Growing:
+        """Tokens by ordinal."""
+        _ = self.parts
+        return self._lengths
+
+    @property
+    def documents(self) -> int:
+        """Living documents with the field."""
+        _ = self.parts
+        return self._documents
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the field in all living documents."""
+        _ = self.parts
+        return self._tokens
 
     def postings(self, term: str) -> TermPostings:
         """Living documents of a term."""
-        entry = self.delta.get(term)
-        version = (self.owner.generation, self.owner.deaths, len(entry.ords) if entry else 0)
-        cached = self._cache.get(term)
-        if cached is not None and cached[0] == version:
-            return cached[1]
-        found = self._gather(term, entry)
-        if cached is not None:
-            self._uncache(term)
-        self._cache[term] = version, found
-        self.owner.cached += _POSTING * len(found.ords)
+        found = self._cache.get(term)
+        if found is None:
+            found = TermPostings()
+        before = found.size if term in self._cache else 0
+        self._update(term, found)
+        self._cache[term] = found
+        self.owner.cached += _POSTING * (found.size - before)
         if self.owner.cached > _CACHE:
             self.owner.shrink_caches()
         return found
 
-    def _gather(self, term: str, entry: _Delta | None) -> TermPostings:
-        ords: list[Array] = []
-        tfs: list[Array] = []
+    def _update(self, term: str, known: TermPostings) -> None:
+        """Take in what has come and gone since the last time."""
+        owner = self.owner
+        if known.size:
+            known.bury(owner.died.view[known.deaths :])
+        if known.upto < owner.size:
+            ords, tfs = self._gather(term, known.upto)
+            if owner.died.size:
+                alive = owner.live.view[ords]
+                ords, tfs = ords[alive], tfs[alive]
+            if len(ords):
+                known.extend(ords, tfs, self.lengths.view[ords].astype(np.float32))
+            known.upto = owner.size
+        known.deaths = owner.died.size
+
+    def _gather(self, term: str, first: int) -> tuple[Ints, Floats]:
+        """Ordinals from `first` on and frequencies."""
+        ords: list[Array] = [NO_INTS]
+        tfs: list[Array] = [np.empty(0, np.float32)]
         encoded = term.encode("utf-8", "surrogatepass")
-        for base, block in self.parts:
+        for base, block in self._parts_beyond(first):
             at = block.find(encoded)
             if at >= 0:
                 low, high = int(block.starts[at]), int(block.starts[at + 1])
                 ords.append(block.ords[low:high].astype(np.int64) + base)
                 tfs.append(block.tfs[low:high].astype(np.float32))
+        entry = self.delta.get(term)
         if entry is not None:
             ords.append(np.array(entry.ords, np.int64))
             tfs.append(np.array(entry.tfs, np.float32))
-        if not ords:
-            return EMPTY
         every, frequency = np.concatenate(ords), np.concatenate(tfs)
-        if self.owner.deaths:
-            keep = self.owner.live.view[every]
-            every, frequency = every[keep], frequency[keep]
-        return TermPostings(every, frequency, self.lengths.view[every].astype(np.float32))
+        start = int(np.searchsorted(every, first))
+        return every[start:], frequency[start:]
 
-    def _uncache(self, term: str) -> None:
-        self.owner.cached -= _POSTING * len(self._cache.pop(term)[1].ords)
+    def _parts_beyond(self, first: int) -> list[tuple[int, TextBlock]]:
+        return [found for found, part in zip(self.parts, self._parts, strict=True) if part.end > first]
 
     def shrink_cache(self) -> None:
         """Forget the half that has been here longest."""
         for term in list(self._cache)[: (len(self._cache) + 1) // 2]:
-            self._uncache(term)
+            self.owner.cached -= _POSTING * self._cache.pop(term).size
 
     def terms(self, low: str = "", high: str | None = None) -> list[str]:
         """Terms of living or dead documents with low <= term < high in UTF-8 byte order, sorted."""
@@ -182,7 +348,7 @@ class TextField:
             if positions is None:
                 return None
             low, high = int(block.starts[at]), int(block.starts[at + 1])
-            ords.append(np.repeat(block.ords[low:high].astype(np.int64) + base, block.tfs[low:high]))
+            ords.append(np.repeat(block.ords[low:high].astype(np.int64) + base, block.tfs[low:high].astype(np.int64)))
             found.append(positions.astype(np.int64))
         entry = self.delta.get(term)
         if entry is not None:
@@ -191,7 +357,7 @@ class TextField:
         if not ords:
             return NO_INTS, NO_INTS
         every, places = np.concatenate(ords), np.concatenate(found)
-        if self.owner.deaths:
+        if self.owner.dead:
             keep = self.owner.live.view[every]
             every, places = every[keep], places[keep]
         return every, places
@@ -214,7 +380,7 @@ class TextField:
             positions, offsets = block.positions_of(at), block.offsets_of(at)
             if len(where) and positions is not None and offsets is not None:
                 start = int(block.tfs[low : low + int(where[0])].sum(dtype=np.int64))
-                stop = start + int(block.tfs[low + int(where[0])])
+                stop = start + int(block.tfs[low + int(where[0]) : high][0])
                 return list(
                     zip(
                         positions[start:stop].tolist(),
@@ -243,12 +409,29 @@ class ValueField:
 
     def __init__(self, owner: Postings) -> None:
         self.owner = owner
-        self.parts: list[tuple[int, ValueBlock]] = []
+        self._parts: list[_Part] = []
         self._values = Growing(np.float64)
         self._ords = Growing(np.int64)
 
-    def attach(self, base: int, block: ValueBlock) -> None:
-        self.parts.append((base, block))
+    def attach(self, base: int, size: int, load: Callable[[], Block]) -> None:
+        self._parts.append(_Part(base, base + size, load))
+
+    def detach(self, base: int) -> None:
+        """Another segment takes the place of those from `base` on."""
+        self._parts = [part for part in self._parts if part.base < base]
+
+    def shrink(self, size: int) -> None:
+        """The documents from `size` on, which came from the log, are no more."""
+        self._values.resize(0)
+        self._ords.resize(0)
+
+    @property
+    def parts(self) -> list[tuple[int, ValueBlock]]:
+        """Blocks with their first ordinals."""
+        for part in self._parts:
+            if part.block is None:
+                part.block = part.load()
+        return [(part.base, part.block) for part in self._parts]
 
     def add(self, ordinal: int, values: list[float]) -> None:
         for value in values:
@@ -279,12 +462,12 @@ class ValueField:
         every = np.concatenate(found) if len(found) > 1 else found[0]
         total = self.owner.size
         if (every[1:] > every[:-1]).all():  # times, and whatever else grows as documents come in
-            return every[self.owner.live.view[every]] if self.owner.deaths else every
+            return every[self.owner.live.view[every]] if self.owner.dead else every
         if len(every) > total >> 6:
             mask = np.zeros(total, np.bool_)
             mask[every] = True
-            if self.owner.deaths:
+            if self.owner.dead:
                 mask &= self.owner.live.view
             return np.flatnonzero(mask)
         every = distinct(every)
-        return every[self.owner.live.view[every]] if self.owner.deaths else every
+        return every[self.owner.live.view[every]] if self.owner.dead else every

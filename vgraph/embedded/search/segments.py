@@ -1,12 +1,13 @@
 """Sealed segments of a search index: immutable columns built from the log, merged as they grow in number.
 
-A segment covers a range of the log's sequence numbers. Its documents have ordinals 0, 1, … in log order; `rows` gives
-their row ids, `removed` the row ids that the range removed and did not write again. A later segment's rows and removals
-supersede those of earlier ones. Every field is a block:
+Documents of a segment have ordinals 0, 1, … in log order; `rows` gives their row ids, `removed` the row ids that the log
+removed and did not write again. A later segment's rows and removals supersede those of earlier ones. Every field is a block:
 
 * `TextBlock`: sorted terms; for every term ordinals, frequencies and (when the analyzer keeps them) positions and byte
   offsets; for every document with the field its number of tokens;
 * `ValueBlock`: numbers (and booleans, nulls) sorted by value, with ordinals.
+
+In the file every column is a blob of plain values, so that the postings of one term are read without those of the others.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, count, pairwise
 from typing import Any, TypeAlias
 
@@ -21,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from .arrays import NO_INTS, Array, Ints, narrow, pack, ranges, unpack
+from vgraph.embedded.arrays import NO_INTS, Array, Ints, narrow, ranges
 
-Load: TypeAlias = Callable[[], Array]
+Read: TypeAlias = Callable[[str, int, int], bytes]
+"""Bytes of a named blob, from one place to another; fewer when the blob is not (or no longer) there."""
 
 TEXT = "\x01"  # field name: path + TEXT + analyzer; the others end with the mark
 NUMBER = "\x02"
@@ -35,18 +38,60 @@ TextPayload: TypeAlias = "list[str] | dict[str, list[Any]]"
 Payload: TypeAlias = dict[str, Any]
 
 
+class StaleSnapshotError(Exception):
+    """The reader's snapshot no longer holds (or does not yet hold) a segment."""
+
+
+class Column:
+    """An array in the file; `column[a:b]` reads that piece of it."""
+
+    __slots__ = ("_dtype", "_read", "_size")
+
+    def __init__(self, dtype: str, size: int, read: Callable[[int, int], bytes]) -> None:
+        self._dtype = np.dtype(dtype)
+        self._size = size
+        self._read = read
+
+    def __getitem__(self, where: slice) -> Array:
+        start, stop, _ = where.indices(self._size)
+        if stop <= start:
+            return np.empty(0, self._dtype)
+        width = self._dtype.itemsize
+        raw = self._read(start * width, stop * width)
+        if len(raw) != (stop - start) * width:
+            raise StaleSnapshotError
+        return np.frombuffer(raw, self._dtype)
+
+
+class Same:
+    """A column of one value again and again, or of 0, 1, 2, …: as often as `size` says."""
+
+    __slots__ = ("_size", "_value")
+
+    def __init__(self, value: Any, size: int) -> None:
+        self._value = value
+        self._size = size
+
+    def __getitem__(self, where: slice) -> Array:
+        start, stop, _ = where.indices(self._size)
+        return np.arange(start, stop) if self._value is None else np.full(max(0, stop - start), self._value)
+
+
+Values: TypeAlias = "Array | Column | Same"
+
+
 @dataclass(slots=True)
 class TextBlock:
     words: bytes  # the terms' UTF-8 in byte order, one after the other
     word_ends: Array  # n + 1 boundaries in `words`
     starts: Array  # n + 1 boundaries in `ords` and `tfs`
-    ords: Array
-    tfs: Array
-    heads: Array  # n + 1 boundaries in `positions`
-    doc_ords: Array
-    doc_lens: Array
-    positions: Array | Load | None = None
-    offsets: Array | Load | None = None  # two values for each position
+    ords: Values
+    tfs: Values
+    heads: Values  # n + 1 boundaries in `positions`
+    doc_ords: Values
+    doc_lens: Values
+    positions: Values | None = None
+    offsets: Values | None = None  # two values for each position
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -72,14 +117,16 @@ class TextBlock:
         return at if at < len(self) and self.term(at) == term else -1
 
     def positions_of(self, at: int) -> Array | None:
-        if callable(self.positions):
-            self.positions = self.positions()
-        return None if self.positions is None else self.positions[self.heads[at] : self.heads[at + 1]]
+        if self.positions is None:
+            return None
+        first, last = self.heads[at : at + 2].tolist()
+        return self.positions[first:last]
 
     def offsets_of(self, at: int) -> Array | None:
-        if callable(self.offsets):
-            self.offsets = self.offsets()
-        return None if self.offsets is None else self.offsets[2 * self.heads[at] : 2 * self.heads[at + 1]]
+        if self.offsets is None:
+            return None
+        first, last = self.heads[at : at + 2].tolist()
+        return self.offsets[2 * first : 2 * last]
 
     def terms(self, low: int = 0, high: int | None = None) -> list[bytes]:
         ends = self.word_ends[low : (len(self) if high is None else high) + 1].tolist()
@@ -97,8 +144,6 @@ Block: TypeAlias = TextBlock | ValueBlock
 
 @dataclass(slots=True)
 class Segment:
-    low: int
-    high: int
     rows: Ints
     removed: Ints
     blocks: dict[str, Block] = field(default_factory=dict)
@@ -123,10 +168,8 @@ def logged(row: int, blob: bytes | None) -> list[tuple[int, Payload | None]]:
     return found
 
 
-def build(
-    low: int, high: int, entries: Iterable[tuple[int, Payload | None]], keep_positions: Callable[[str], bool]
-) -> Segment:
-    """A segment of log entries in order, for a range of sequence numbers."""
+def build(entries: Iterable[tuple[int, Payload | None]], keep_positions: Callable[[str], bool]) -> Segment:
+    """A segment of log entries in order."""
     last: dict[int, Payload | None] = {}
     for row, payload in entries:
         last.pop(row, None)
@@ -143,7 +186,7 @@ def build(
         name: _text_block(ords, values, keep_positions(name)) if TEXT in name else _value_block(ords, values)
         for name, (ords, values) in fields.items()
     }
-    return Segment(low, high, np.array(list(living), np.int64), np.array(removed, np.int64), blocks)
+    return Segment(np.array(list(living), np.int64), np.array(removed, np.int64), blocks)
 
 
 def _value_block(ords: list[int], values: list[list[float]]) -> ValueBlock:
@@ -151,7 +194,7 @@ def _value_block(ords: list[int], values: list[list[float]]) -> ValueBlock:
     flat = np.fromiter(chain.from_iterable(values), np.float64, int(lengths.sum()))
     repeated = np.repeat(np.array(ords, np.uint32), lengths)
     order = np.argsort(flat, kind="stable")
-    return ValueBlock(flat[order], repeated[order])
+    return ValueBlock(flat[order], narrow(repeated[order]))
 
 
 def _text_block(ords: list[int], values: Sequence[TextPayload], keep_positions: bool) -> TextBlock:
@@ -180,10 +223,10 @@ def _text_block(ords: list[int], values: Sequence[TextPayload], keep_positions: 
         words=b"".join(words),
         word_ends=np.concatenate(([0], np.cumsum([len(word) for word in words], dtype=np.uint32))).astype(np.uint32),
         starts=np.searchsorted(keys[firsts], bounds).astype(np.uint32),
-        ords=documents[firsts],
+        ords=narrow(documents[firsts]),
         tfs=narrow(tfs),
         heads=np.searchsorted(keys, bounds).astype(np.uint32),
-        doc_ords=np.array(ords, np.uint32)[present],
+        doc_ords=narrow(np.array(ords, np.uint32)[present]),
         doc_lens=narrow(lengths[present]),
     )
     if keep_positions:
@@ -238,8 +281,6 @@ def merge(segments: Sequence[Segment], *, first: bool) -> Segment:
             else _merge_values([(block, new) for block, new in found if isinstance(block, ValueBlock)])
         )
     return Segment(
-        segments[0].low,
-        segments[-1].high,
         np.concatenate([s.rows[mask] for s, mask in zip(segments, alive, strict=True)]),
         NO_INTS if first else np.array(sorted(removed), np.int64),
         blocks,
@@ -247,11 +288,11 @@ def merge(segments: Sequence[Segment], *, first: bool) -> Segment:
 
 
 def _merge_values(blocks: list[tuple[ValueBlock, Array]]) -> ValueBlock:
-    values = np.concatenate([block.values for block, _ in blocks])
-    ords = np.concatenate([new[block.ords] for block, new in blocks])
+    values = np.concatenate([block.values[:] for block, _ in blocks])
+    ords = np.concatenate([new[block.ords[:]] for block, new in blocks])
     values, ords = values[ords >= 0], ords[ords >= 0]
     order = np.argsort(values, kind="stable")
-    return ValueBlock(values[order], ords[order].astype(np.uint32))
+    return ValueBlock(values[order], narrow(ords[order].astype(np.uint32)))
 
 
 @dataclass(slots=True)
@@ -286,16 +327,16 @@ def _merge_text(blocks: list[tuple[TextBlock, Array]]) -> TextBlock:
         part.terms, part.counts, part.tokens = renumbered[part.terms[kept]], part.counts[kept], part.tokens[kept]
     starts, places = _places([(part.terms, part.counts) for part in parts], len(words))
     heads, token_places = _places([(part.terms, part.tokens) for part in parts], len(words))
-    doc_ords = np.concatenate([new[block.doc_ords] for block, new in blocks])
-    doc_lens = np.concatenate([block.doc_lens.astype(np.uint32) for block, _ in blocks])[doc_ords >= 0]
+    doc_ords = np.concatenate([new[block.doc_ords[:]] for block, new in blocks])
+    doc_lens = np.concatenate([block.doc_lens[:].astype(np.uint32) for block, _ in blocks])[doc_ords >= 0]
     merged = TextBlock(
         words=b"".join(words),
         word_ends=np.concatenate(([0], np.cumsum([len(word) for word in words], dtype=np.uint64))).astype(np.uint32),
         starts=starts.astype(np.uint32),
-        ords=_scattered([part.ords for part in parts], places, np.uint32),
+        ords=narrow(_scattered([part.ords for part in parts], places, np.uint32)),
         tfs=narrow(_scattered([part.tfs for part in parts], places, np.uint32)),
         heads=heads.astype(np.uint32),
-        doc_ords=doc_ords[doc_ords >= 0].astype(np.uint32),
+        doc_ords=narrow(doc_ords[doc_ords >= 0].astype(np.uint32)),
         doc_lens=narrow(doc_lens),
     )
     positions = [part.positions for part in parts]
@@ -310,17 +351,17 @@ def _merge_text(blocks: list[tuple[TextBlock, Array]]) -> TextBlock:
 
 
 def _living_part(block: TextBlock, new: Array, terms: Array) -> _Part:
-    ords = new[block.ords]
+    ords, tfs = new[block.ords[:]], block.tfs[:]
     alive = ords >= 0
-    positions = None if block.positions is None else _all(block.positions)
-    offsets = None if block.offsets is None else _all(block.offsets)
+    positions = None if block.positions is None else block.positions[:]
+    offsets = None if block.offsets is None else block.offsets[:]
     counts: Array = np.diff(block.starts.astype(np.int64))
-    tokens = np.diff(block.heads.astype(np.int64))
+    tokens = np.diff(block.heads[:].astype(np.int64))
     if alive.all():
-        return _Part(terms, counts, ords, block.tfs, tokens, positions, offsets)
+        return _Part(terms, counts, ords, tfs, tokens, positions, offsets)
     owners = np.repeat(np.arange(len(terms)), counts)[alive]
-    tfs = block.tfs[alive]
-    kept = np.repeat(alive, block.tfs.astype(np.int64))
+    kept = np.repeat(alive, tfs.astype(np.int64))
+    tfs = tfs[alive]
     return _Part(
         terms,
         np.bincount(owners, minlength=len(terms)),
@@ -353,56 +394,67 @@ def _scattered(parts: list[Array], places: list[Array], dtype: npt.DTypeLike) ->
     return found
 
 
-def _all(values: Array | Load | None) -> Array:
-    found = values() if callable(values) else values
-    assert found is not None
-    return found
-
-
 # ------------------------------------------------------------------------------------------- to and from bytes
 
 
+_TEXT_COLUMNS = ("words", "word_ends", "starts", "ords", "tfs", "heads", "doc_ords", "doc_lens", "positions", "offsets")
+_VALUE_COLUMNS = ("values", "ords")
+
+
 def encode(segment: Segment) -> dict[str, bytes]:
-    """The segment as named blobs."""
-    blobs = {"rows": pack(segment.rows), "removed": pack(segment.removed)}
-    names = list(segment.blocks)
-    blobs["fields"] = orjson.dumps(names)
-    for at, name in enumerate(names):
-        block = segment.blocks[name]
-        if isinstance(block, ValueBlock):
-            blobs[f"{at}.values"] = pack(block.values)
-            blobs[f"{at}.ords"] = pack(block.ords)
-            continue
-        blobs[f"{at}.words"] = block.words
-        for part in ("word_ends", "starts", "ords", "tfs", "heads", "doc_ords", "doc_lens"):
-            blobs[f"{at}.{part}"] = pack(getattr(block, part))
-        if block.positions is not None:
-            blobs[f"{at}.positions"] = pack(_all(block.positions))
-        if block.offsets is not None:
-            blobs[f"{at}.offsets"] = pack(_all(block.offsets))
-    return blobs
+    """The segment's blocks as named blobs: `fields` tells of every column its type and size, others hold the values.
+
+    A column that a short description stands for ([None, size] = 0, 1, 2, …; [value, size] = the same again and again) has no blob.
+    """
+    blobs: dict[str, bytes] = {}
+    fields: dict[str, dict[str, Any]] = {}
+    for at, (name, block) in enumerate(segment.blocks.items()):
+        fields[name] = {}
+        for part in _TEXT_COLUMNS if isinstance(block, TextBlock) else _VALUE_COLUMNS:
+            values = getattr(block, part)
+            if values is None:
+                continue
+            column = np.frombuffer(values, np.uint8) if part == "words" else values[:]
+            fields[name][part] = described = _described(column)
+            if isinstance(described[0], str):
+                blobs[f"{at}.{part}"] = column.astype(described[0], copy=False).tobytes()
+    return {"fields": orjson.dumps(fields), **blobs}
 
 
-def decode(low: int, high: int, blobs: dict[str, bytes], lazy: Callable[[str], Load | None]) -> Segment:
-    """What `encode` made. Positions and offsets are fetched through `lazy(name)` when first needed."""
-    segment = Segment(low, high, unpack(blobs["rows"]), unpack(blobs["removed"]))
-    for at, name in enumerate(orjson.loads(blobs["fields"])):
-        if TEXT not in name:
-            segment.blocks[name] = ValueBlock(unpack(blobs[f"{at}.values"]), unpack(blobs[f"{at}.ords"]))
-            continue
-        arrays = {
-            part: unpack(blobs[f"{at}.{part}"])
-            for part in ("word_ends", "starts", "ords", "tfs", "heads", "doc_ords", "doc_lens")
-        }
-        segment.blocks[name] = TextBlock(
-            words=blobs[f"{at}.words"],
-            positions=lazy(f"{at}.positions"),
-            offsets=lazy(f"{at}.offsets"),
-            **arrays,
-        )
-    return segment
+def _described(column: Array) -> list[Any]:
+    size = len(column)
+    if column.dtype.kind == "u" and size:
+        first = int(column[0])
+        if int(column[-1]) == first and (column == first).all():
+            return [first, size]
+        if first == 0 and int(column[-1]) == size - 1 and (column == np.arange(size)).all():
+            return [None, size]
+    return [column.dtype.newbyteorder("<").str, size]
 
 
-def lazy_names(name: str) -> bool:
-    """Whether a blob is one that `decode` leaves for later."""
-    return name.endswith((".positions", ".offsets"))
+def decode(fields: bytes, read: Read) -> dict[str, Callable[[], Block]]:
+    """How to load the blocks of a segment that `encode` made: terms and boundaries at once, other columns as they are needed."""
+    described = orjson.loads(fields) if fields else {}
+    return {name: _Stored(name, str(at), columns, read) for at, (name, columns) in enumerate(described.items())}
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A block in the file; called, it loads."""
+
+    name: str
+    prefix: str
+    columns: dict[str, list[Any]]
+    read: Read
+
+    def __call__(self) -> Block:
+        columns = {part: self._column(part, described) for part, described in self.columns.items()}
+        if TEXT not in self.name:
+            return ValueBlock(columns["values"][:], columns["ords"][:])
+        whole = {part: columns.pop(part)[:] for part in ("word_ends", "starts")}
+        return TextBlock(words=columns.pop("words")[:].astype(np.uint8).tobytes(), **whole, **columns)  # type: ignore[arg-type]
+
+    def _column(self, part: str, described: list[Any]) -> Column | Same:
+        kind, size = described
+        blob = f"{self.prefix}.{part}"
+        return Column(kind, size, partial(self.read, blob)) if isinstance(kind, str) else Same(kind, size)

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from vgraph.embedded.arrays import NO_INTS, Array, Ints
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.indexes import Index
 
 from .analyzers import BUILTIN, Analyzer
-from .arrays import NO_INTS, Array, Ints
 from .conditions import Condition, Every
 from .definitions import inverted_rules, link_rule, normalise_inverted
 from .evaluate import Evaluator, Member, Statistics
 from .fields import Collector, FieldRule
 from .offsets import matched_offsets
-from .postings import Postings, StaleSnapshotError
+from .postings import Postings
 from .scoring import Scorer
-from .segments import TEXT, Payload
+from .segments import TEXT, Payload, StaleSnapshotError
 from .store import PostingsStore
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class SearchIndex(Index):
     def __init__(self, index_id: int, collection_id: int, spec: JSON) -> None:
         super().__init__(index_id, collection_id, spec)
         self._analyzers: dict[str, Analyzer] = {}
-        self.store = PostingsStore(index_id, self._keeps_positions)
+        self.store = PostingsStore(index_id, collection_id, self._keeps_positions)
 
     def _keeps_positions(self, field: str) -> bool:
         return "position" in self._analyzers[field.split(TEXT)[1]].features
@@ -114,13 +114,13 @@ class SearchIndex(Index):
 
     def create(self, txn: Transaction) -> None:
         self.analyzers(txn)
-        self.store.create(txn)
+        self.store.log.create(txn)
 
     def drop(self, txn: Transaction) -> None:
-        self.store.drop(txn)
+        self.store.log.drop(txn)
 
     def truncate(self, txn: Transaction) -> None:
-        self.store.truncate(txn)
+        self.store.log.truncate(txn)
 
     def build(self, txn: Transaction, collection: Collection) -> None:
         projection = self.attributes

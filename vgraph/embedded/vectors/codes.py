@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from ..search.arrays import Array, Bools, Floats, Ints
-from .signs import Coder
+from vgraph.embedded.arrays import NO_INTS, Array, Bools, Floats, Ints
+from vgraph.embedded.segmented import Entry
 
-Entry = tuple[int, int, bytes | None]
-"""A row of the log: sequence number; row id or, of a block, minus the number of documents; vector, block or None (removed)."""
+from .signs import Coder
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,9 @@ class Codes:
 
     def take(self, places: Ints) -> Codes:
         return Codes(self.rows[places], self.bits[:, places], self.radii[places])
+
+
+NO_CODES: Final = Codes(NO_INTS, np.empty((0, 0), np.uint64), np.empty(0, np.float32))
 
 
 def block_rows(blob: bytes, count: int) -> list[int]:

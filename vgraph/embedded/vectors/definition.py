@@ -6,9 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from vgraph.embedded.arrays import Floats
 from vgraph.embedded.errors import ArangoError
-
-from ..search.arrays import Floats
 
 METRICS: Final = ("cosine", "l2", "innerProduct")
 _STORED_VALUES: Final = 32

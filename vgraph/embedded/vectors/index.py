@@ -1,30 +1,30 @@
 """The vector index of a collection: its log and segments in the file, its hooks, its search.
 
-A write appends the row id and the float32 vector to ``vx<id>_log`` in the document's transaction. A block of n documents
-written together is one row of number -n with their row ids and sign bits, and takes n sequence numbers. When the log is
-long enough the writer seals it: sign bits go to a segment and the log's vectors away, as the document holds them too. A
-transaction sees its own writes and otherwise the state its snapshot has.
+The log holds the float32 vectors of documents written one by one, and of a block of documents their row ids and sign bits.
+Segments hold sign bits only: the vectors stand with the documents. A transaction sees its own writes and otherwise the state
+its snapshot has.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from vgraph.embedded.arrays import NO_INTS, Array, Floats, Ints, pack, unpack
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.indexes import Index
+from vgraph.embedded.segmented import Entry, Listed, Sealed, SegmentedLog
 
-from ..search.arrays import NO_INTS, Array, Floats, Ints, distinct, pack, unpack
-from .codes import Codes, block_rows, sealed, vectors_of
+from .codes import NO_CODES, Codes, block_rows, sealed, vectors_of
 from .definition import as_vector, document_vector, normalise
-from .memory import VectorMemory, segment_blobs
+from .memory import VectorMemory, stored_coder
 from .nearest import Accept, Changes, Nearest
 from .signs import Coder
 
@@ -33,22 +33,10 @@ if TYPE_CHECKING:
     from vgraph.embedded.documents import Collection
     from vgraph.embedded.engine import Transaction
 
-SEAL: Final = 4096  # log rows before the writer seals them
-FANOUT: Final = 8  # segments of one size before they become one
-BUILD: Final = 8192
+SEAL: Final = 4096  # documents in the log before the writer seals them
+BUILD: Final = 65_536  # documents of a segment when an index is built over existing ones
 LEAST: Final = 16  # documents of a block in the log; fewer stand one by one
 _LOOKUP: Final = 500  # rows read with one statement
-
-
-@dataclass(slots=True)
-class _Writing:
-    """A transaction's state in this index."""
-
-    base: int
-    next: int
-    unsealed: int
-    sealed: bool = False
-    private: tuple[tuple[Any, ...], VectorMemory] | None = field(default=None)
 
 
 class VectorIndex(Index):
@@ -62,10 +50,10 @@ class VectorIndex(Index):
         self.path = tuple(self.attribute.split("."))
         self.metric: str = spec["params"]["metric"]
         self.dimension: int = spec["params"]["dimension"]
-        self.table = f"vx{index_id}"
-        self.memory = VectorMemory(self.table, self.metric, self.dimension)
+        self.log = SegmentedLog(f"vx{index_id}", self)
+        self.memory = VectorMemory(self.log, self.metric, self.dimension)
         self._last: tuple[dict[str, Any] | None, Floats | None] = (None, None)
-        self._writing: WeakKeyDictionary[Transaction, _Writing] = WeakKeyDictionary()
+        self._private: WeakKeyDictionary[Transaction, tuple[tuple[Any, ...], VectorMemory]] = WeakKeyDictionary()
 
     @classmethod
     def normalise(cls, definition: dict[str, Any]) -> dict[str, Any]:
@@ -84,50 +72,24 @@ class VectorIndex(Index):
     # ------------------------------------------------------------------------------------------------- hooks
 
     def create(self, txn: Transaction) -> None:
-        txn.sql(f"CREATE TABLE {self.table}_log (seq INTEGER PRIMARY KEY, row INTEGER NOT NULL, vec BLOB)")
-        txn.sql(
-            f"CREATE TABLE {self.table}_seg "
-            "(id INTEGER PRIMARY KEY AUTOINCREMENT, low INTEGER, high INTEGER, vectors INTEGER)"
-        )
-        txn.sql(f"CREATE TABLE {self.table}_blob (seg INTEGER, name TEXT, data BLOB, PRIMARY KEY (seg, name))")
-        txn.sql(f"CREATE TABLE {self.table}_code (centre BLOB)")
+        self.log.create(txn)
+        txn.sql(f"CREATE TABLE {self.log.table}_code (centre BLOB)")
 
     def drop(self, txn: Transaction) -> None:
-        for part in ("log", "seg", "blob", "code"):
-            txn.sql(f"DROP TABLE IF EXISTS {self.table}_{part}")
+        self.log.drop(txn)
+        txn.sql(f"DROP TABLE IF EXISTS {self.log.table}_code")
 
     def truncate(self, txn: Transaction) -> None:
-        writing = self._begin(txn)
-        for part in ("log", "seg", "blob"):
-            txn.sql(f"DELETE FROM {self.table}_{part}")
-        # an empty segment tells every process that what it holds is gone
-        self._store(txn, writing.next, writing.next, NO_INTS, NO_INTS, None, np.empty(0, np.float32))
-        writing.next += 1
-        writing.unsealed = 0
-        writing.sealed = True
+        self.log.truncate(txn)
 
     def build(self, txn: Transaction, collection: Collection) -> None:
-        writing = self._begin(txn)
-        rows: list[int] = []
-        vectors: list[Floats] = []
-        for row, document in collection.scan(self.attributes):
-            vector = self._vector(document)
-            if vector is not None:
-                rows.append(row)
-                vectors.append(vector)
-            if len(rows) >= BUILD:
-                self._seal_rows(txn, writing, rows, vectors)
-                rows, vectors = [], []
-        if rows:
-            self._seal_rows(txn, writing, rows, vectors)
-        writing.sealed = True
-
-    def _seal_rows(self, txn: Transaction, writing: _Writing, rows: list[int], vectors: list[Floats]) -> None:
-        matrix = np.stack(vectors)
-        bits, radii = self._coder(txn, matrix).encode(matrix)
-        high = writing.next + len(rows) - 1
-        self._store(txn, writing.next, high, np.array(rows, np.int64), NO_INTS, bits, radii)
-        writing.next = high + 1
+        found = ((row, self._vector(document)) for row, document in collection.scan(self.attributes))
+        living = ((row, vector) for row, vector in found if vector is not None)
+        while batch := list(islice(living, BUILD)):
+            matrix = np.stack([vector for _, vector in batch])
+            rows = np.array([row for row, _ in batch], np.int64)
+            codes = Codes(rows, *self._coder(txn, matrix).encode(matrix))
+            self.log.add(txn, len(batch), _segment(codes, NO_INTS), merge=False)
 
     def check(self, txn: Transaction, doc: dict[str, Any], rowid: int | None) -> None:
         self._vector(doc)
@@ -154,26 +116,8 @@ class VectorIndex(Index):
         self._last = (None, None)
         self._put(txn, rowid, vector)
 
-    def _begin(self, txn: Transaction) -> _Writing:
-        writing = self._writing.get(txn)
-        if writing is None:
-            logged = txn.sql(f"SELECT max(seq) FROM {self.table}_log").fetchone()[0] or 0
-            high = txn.sql(f"SELECT max(high) FROM {self.table}_seg").fetchone()[0] or 0
-            base = max(logged, high)
-            writing = self._writing[txn] = _Writing(base, base + 1, base - high)
-        return writing
-
     def _put(self, txn: Transaction, row: int, vector: Floats | None) -> None:
-        self._log(txn, row, None if vector is None else vector.astype("<f4", copy=False).tobytes(), 1)
-
-    def _log(self, txn: Transaction, row: int, blob: bytes | None, count: int) -> None:
-        writing = self._begin(txn)
-        last = writing.next + count - 1
-        txn.sql(f"INSERT INTO {self.table}_log VALUES (?, ?, ?)", (last, row, blob))
-        writing.next = last + 1
-        writing.unsealed += count
-        if writing.unsealed >= SEAL:
-            self._seal(txn, writing)
+        self.log.append(txn, row, None if vector is None else vector.astype("<f4", copy=False).tobytes(), 1, SEAL)
 
     def refused(self, txn: Transaction, block: Block) -> set[int]:
         return set() if self._matrix(block) is not None else super().refused(txn, block)
@@ -193,26 +137,33 @@ class VectorIndex(Index):
             super().insert_many(txn, block)
             return
         codes = Codes(np.array(block.rowids, np.int64), *coder.encode(matrix))
-        self._log(txn, -len(matrix), codes.to_bytes(), len(matrix))
+        self.log.append(txn, -len(matrix), codes.to_bytes(), len(matrix), SEAL)
 
     # ----------------------------------------------------------------------------------------------- sealing
 
-    def _seal(self, txn: Transaction, writing: _Writing) -> None:
-        writing.sealed = True
-        entries = txn.sql(f"SELECT seq, row, vec FROM {self.table}_log ORDER BY seq").fetchall()
+    def sealed(self, txn: Transaction, entries: Sequence[Entry]) -> Sealed:
         vectors = vectors_of(entries, self.dimension)
         coder = self._coder(txn, vectors) if len(vectors) else self._known_coder(txn)
-        codes, removed = sealed(entries, vectors, coder)
-        bits = codes.bits if len(codes.rows) else None
-        self._store(txn, entries[0][0], entries[-1][0], codes.rows, removed, bits, codes.radii)
-        txn.sql(f"DELETE FROM {self.table}_log")
-        writing.unsealed = 0
-        self._merge(txn)
+        return _segment(*sealed(entries, vectors, coder))
+
+    def merged(self, txn: Transaction, listed: Sequence[Listed], *, first: bool) -> Sealed:
+        parts: list[Codes] = []
+        removed: list[Ints] = []
+        gone = NO_INTS
+        for entry in reversed(listed):
+            rows, dropped = (unpack(self.log.blob(txn, entry.number, name)) for name in ("rows", "removed"))
+            removed.append(dropped[~np.isin(dropped, gone)])
+            alive = ~np.isin(rows, gone)
+            if alive.any():
+                bits, radii = (unpack(self.log.blob(txn, entry.number, name)) for name in ("bits", "radii"))
+                parts.append(Codes(rows[alive], bits.reshape(-1, len(rows))[:, alive], radii[alive]))
+            gone = np.concatenate([gone, rows, dropped])
+        codes = Codes.joined(parts[::-1]) if parts else NO_CODES
+        return _segment(codes, NO_INTS if first else np.concatenate(removed))
 
     def _known_coder(self, txn: Transaction) -> Coder | None:
         """The index's coder, if vectors have been sealed."""
-        found = txn.sql(f"SELECT centre FROM {self.table}_code").fetchone()
-        return Coder(self.metric, self.dimension, unpack(found[0])) if found else None
+        return stored_coder(txn, self.log.table, self.metric, self.dimension)
 
     def _coder(self, txn: Transaction, matrix: Floats) -> Coder:
         """The index's coder; learned from these vectors if there is none yet."""
@@ -220,65 +171,8 @@ class VectorIndex(Index):
         if known is not None:
             return known
         coder = Coder.learn(self.metric, matrix)
-        txn.sql(f"INSERT INTO {self.table}_code VALUES (?)", (pack(coder.centre),))
+        txn.sql(f"INSERT INTO {self.log.table}_code VALUES (?)", (pack(coder.centre),))
         return coder
-
-    def _store(
-        self, txn: Transaction, low: int, high: int, rows: Ints, removed: Ints, bits: Array | None, radii: Floats
-    ) -> None:
-        cursor = txn.sql(f"INSERT INTO {self.table}_seg (low, high, vectors) VALUES (?, ?, ?)", (low, high, len(rows)))
-        for name, blob in segment_blobs(rows, removed, bits, radii).items():
-            txn.sql(f"INSERT INTO {self.table}_blob VALUES (?, ?, ?)", (cursor.lastrowid, name, blob))
-
-    def _merge(self, txn: Transaction) -> None:
-        """While the last segments are eight of about one size, make one of them; all, when most vectors are dead."""
-        while True:
-            listed = txn.sql(f"SELECT id, low, high, vectors FROM {self.table}_seg ORDER BY high, id").fetchall()
-            tail = listed[-FANOUT:]
-            if len(listed) > 1 and listed[-1][0] % FANOUT == 0 and self._mostly_dead(txn, listed):
-                tail = listed
-            elif len(tail) < FANOUT or max(_level(entry[3]) for entry in tail) > _level(tail[-1][3]):
-                return
-            self._replace(txn, tail, first=len(listed) == len(tail))
-            if tail is listed:
-                return
-
-    def _mostly_dead(self, txn: Transaction, listed: Sequence[tuple[int, int, int, int]]) -> bool:
-        """Whether fewer than half of the segments' vectors can still be living."""
-        blobs = f"SELECT data FROM {self.table}_blob WHERE name = ?"
-        rows, removed = (
-            distinct(np.concatenate([unpack(data) for (data,) in txn.sql(blobs, (name,))]))
-            for name in ("rows", "removed")
-        )
-        return sum(entry[3] for entry in listed) > 2 * (len(rows) - len(removed)) + 4 * SEAL
-
-    def _replace(self, txn: Transaction, listed: Sequence[tuple[int, int, int, int]], *, first: bool) -> None:
-        rows, radii, removed = [], [], []
-        columns: list[Array] = []
-        gone = NO_INTS
-        for number, *_ in reversed(listed):
-            parts = dict(txn.sql(f"SELECT name, data FROM {self.table}_blob WHERE seg = ?", (number,)).fetchall())
-            mine, dropped = unpack(parts["rows"]), unpack(parts["removed"])
-            alive = ~np.isin(mine, gone)
-            removed.append(dropped[~np.isin(dropped, gone)])
-            if alive.any():
-                rows.append(mine[alive])
-                radii.append(unpack(parts["radii"])[alive])
-                columns.append(unpack(parts["bits"]).reshape(-1, len(mine))[:, alive])
-            gone = np.concatenate([gone, mine, dropped])
-        bits = np.concatenate(columns[::-1], axis=1) if columns else None
-        self._store(
-            txn,
-            listed[0][1],
-            listed[-1][2],
-            _joined(rows[::-1], np.int64),
-            NO_INTS if first else _joined(removed, np.int64),
-            bits,
-            _joined(radii[::-1], np.float32),
-        )
-        for number, *_ in listed:
-            txn.sql(f"DELETE FROM {self.table}_seg WHERE id = ?", (number,))
-            txn.sql(f"DELETE FROM {self.table}_blob WHERE seg = ?", (number,))
 
     # --------------------------------------------------------------------------------------------- searching
 
@@ -324,17 +218,14 @@ class VectorIndex(Index):
 
     def _view(self, txn: Transaction, memory: VectorMemory) -> tuple[VectorMemory, Changes]:
         """The memory to search, and how it differs from what `txn` sees."""
-        writing = self._writing.get(txn)
+        writing = self.log.writing(txn)
         if writing is not None:
             if writing.sealed:
-                return self._own_memory(txn, writing), _same(self.dimension)
+                return self._own_memory(txn), _same(self.dimension)
             self._catch_up(txn, memory, writing.base)
-            return memory, self._own_changes(txn, memory, writing)
+            return memory, self._own_changes(txn, memory, writing.base)
         self._catch_up(txn, memory)
-        head = max(
-            txn.sql(f"SELECT max(seq) FROM {self.table}_log").fetchone()[0] or 0,
-            txn.sql(f"SELECT max(high) FROM {self.table}_seg").fetchone()[0] or 0,
-        )
+        head = max(self.log.head(txn))
         if head >= memory.applied:
             return memory, _same(self.dimension)
         if head < memory.sealed:
@@ -346,9 +237,9 @@ class VectorIndex(Index):
         none = _same(self.dimension)
         return memory, Changes(hidden, np.array(died, np.int64), none.own_rows, none.own_vectors)
 
-    def _own_changes(self, txn: Transaction, memory: VectorMemory, writing: _Writing) -> Changes:
+    def _own_changes(self, txn: Transaction, memory: VectorMemory, base: int) -> Changes:
         living: dict[int, bool] = {}
-        for row, blob in txn.sql(f"SELECT row, vec FROM {self.table}_log WHERE seq > ? ORDER BY seq", (writing.base,)):
+        for _, row, blob in self.log.entries(txn, base, 1 << 62):
             if row < 0 and blob is not None:
                 living |= dict.fromkeys(block_rows(blob, -row), True)
             else:
@@ -358,20 +249,21 @@ class VectorIndex(Index):
         return Changes(slots[slots >= 0], NO_INTS, np.array(kept, np.int64), self.read(txn, kept))
 
     def _fresh(self, txn: Transaction) -> VectorMemory:
-        fresh = VectorMemory(self.table, self.metric, self.dimension)
+        fresh = VectorMemory(self.log, self.metric, self.dimension)
         self._catch_up(txn, fresh)
         return fresh
 
-    def _own_memory(self, txn: Transaction, writing: _Writing) -> VectorMemory:
+    def _own_memory(self, txn: Transaction) -> VectorMemory:
         """What a transaction sees that has sealed its own writes: built for it alone."""
         # not by what was written: a savepoint may have taken that back
         seen = (
-            *txn.sql(f"SELECT max(seq), count(*) FROM {self.table}_log").fetchone(),
-            *txn.sql(f"SELECT max(id), max(high), count(*) FROM {self.table}_seg").fetchone(),
+            *txn.sql(f"SELECT max(seq), count(*) FROM {self.log.table}_log").fetchone(),
+            *txn.sql(f"SELECT max(id), max(high), count(*) FROM {self.log.table}_seg").fetchone(),
         )
-        if writing.private is None or writing.private[0] != seen:
-            writing.private = seen, self._fresh(txn)
-        return writing.private[1]
+        known = self._private.get(txn)
+        if known is None or known[0] != seen:
+            known = self._private[txn] = seen, self._fresh(txn)
+        return known[1]
 
     # ------------------------------------------------------------------------------------- vectors in the file
 
@@ -409,14 +301,6 @@ def _same(dimension: int) -> Changes:
     return Changes(NO_INTS, NO_INTS, NO_INTS, np.empty((0, dimension), np.float32))
 
 
-def _joined(parts: Sequence[Array], dtype: Any) -> Array:
-    return np.concatenate(parts) if parts else np.empty(0, dtype)
-
-
-def _level(vectors: int) -> int:
-    """Segments of one level hold about the same number of vectors."""
-    level = 0
-    while vectors >= 3 * SEAL * FANOUT // 4:
-        vectors //= FANOUT
-        level += 1
-    return level
+def _segment(codes: Codes, removed: Ints) -> Sealed:
+    blobs = {"radii": pack(codes.radii), "bits": pack(codes.bits.ravel())} if len(codes.rows) else {}
+    return Sealed(codes.rows, removed, blobs)

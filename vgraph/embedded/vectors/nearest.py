@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..search.arrays import NO_INTS, Array, Bools, Floats, Ints, distinct
+from vgraph.embedded.arrays import NO_INTS, Array, Bools, Floats, Ints, distinct
+
 from .memory import VectorMemory
 from .signs import GONE, Query, sign_distances, sign_distances_of, smallest
 

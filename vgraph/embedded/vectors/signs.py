@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from ..search.arrays import Array, Floats, Ints
+from vgraph.embedded.arrays import Array, Floats, Ints
 
 _LEAST: Final = 256  # signs; below, too many vectors share their bits
 _CENTRE: Final = 0.05  # share of the mean square norm above which the centre is taken off

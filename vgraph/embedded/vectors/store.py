@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from ..search.arrays import Bools, Floats, Growing, Ints, distinct
+from vgraph.embedded.arrays import Bools, Floats, Growing, Ints, distinct
 
 _SMALL: Final = 8 << 20  # bytes; below, ordinary memory will do
 
