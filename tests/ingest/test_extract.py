@@ -248,7 +248,8 @@ def test_only_configured_relations_pass_unless_others_are_open() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [(7, 1.0), (-1, 0.0), (10**400, 1.0), (0.25, 0.25), (float("nan"), None), (float("inf"), None), (None, None), ("high", None), (True, None)]
+    ("given", "kept"), [(7, 1.0), (-1, 0.0), (10**400, 1.0), (0.25, 0.25), (float("nan"), None), (float("inf"), None),
+     (None, None), ("high", None), (True, None)]
 )  # fmt: skip
 def test_confidence_is_clamped_and_what_is_no_number_is_refused(given: Any, kept: float | None) -> None:
     found = extracted(Completion("", reply([], [relation("Ana Ruiz", "Bob", TEXT, sure=given)])))
@@ -327,7 +328,8 @@ def test_a_pronoun_of_one_chunk_is_somebody_of_another_and_the_edge_stands_where
 
 def test_a_relation_is_known_when_the_name_it_uses_was_told() -> None:
     """Under `not_after` nobody may learn from minute 0 what only minute 1 says."""
-    value = reply([entity("Ana Ruiz"), entity("van", "object")], [relation("Ana Ruiz", "van", "She gets into the van", note=1, kind="gets into")])  # fmt: skip
+    into = relation("Ana Ruiz", "van", "She gets into the van", note=1, kind="gets into")
+    value = reply([entity("Ana Ruiz"), entity("van", "object")], [into])
     first, _ = extract(ScriptedChat([value]), window(0, "She gets into the van."), window(1, "It was Ana Ruiz."))
     assert [r.known_offset_ms for r in first.relations] == [60_000]
     assert {m.described_offset_ms for m in first.entities} == {60_000}
@@ -338,7 +340,8 @@ def test_a_relation_in_words_of_the_models_own_is_known_with_the_whole_unit() ->
     people = [entity("Ana"), entity("Bob")]
     own = reply(people, [relation("Ana", "Bob", "Ana meets Bob", kind="conspires with")])
     told = reply(people, [relation("Ana", "Bob", "Ana meets Bob", kind="meets")])
-    assert [r.known_offset_ms for value in (own, told) for r in extract(ScriptedChat([value]), *windows)[0].relations] == [90_000, 30_000]  # fmt: skip
+    found = [extract(ScriptedChat([value]), *windows)[0].relations for value in (own, told)]
+    assert [relation.known_offset_ms for (relation,) in found] == [90_000, 30_000]
 
 
 def test_a_caption_across_two_chunks_is_shown_once_and_told_by_the_first() -> None:
@@ -363,7 +366,7 @@ def test_a_unit_beyond_the_context_is_split_at_chunks_before_it_is_asked() -> No
     chat = ScriptedChat(lambda _: reply())
     extract(chat, *windows, plan=small)
     asked = [[i for i in range(8) if f"Person{i} " in messages[-1].text] for messages in chat.seen]
-    assert sum(asked, []) == list(range(8)) and len(asked) > 1
+    assert [i for some in asked for i in some] == list(range(8)) and len(asked) > 1
 
 
 def cut(messages: Sequence[Message]) -> BadReply | dict[str, Any]:
@@ -486,7 +489,9 @@ def test_one_part_that_fails_does_not_take_the_others_with_it() -> None:
         text = messages[-1].text
         if "Person0 " in text and "Person7 " in text:
             return BadReply("cut", kind="truncated")
-        return BadReply("no", kind="refused") if "Person5 " in text else reply([entity(f"Person{i}") for i in range(8) if f"Person{i} " in text])  # fmt: skip
+        if "Person5 " in text:
+            return BadReply("no", kind="refused")
+        return reply([entity(f"Person{i}") for i in range(8) if f"Person{i} " in text])
 
     found = extract(ScriptedChat(picky), *(window(i, f"Person{i} waits.") for i in range(8)))
     assert [each.failed for each in found] == [False] * 4 + [True] * 4
