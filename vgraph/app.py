@@ -15,10 +15,18 @@ import orjson
 
 from vgraph.agents import answer
 from vgraph.errors import MediaError, NotFoundError, UserError
-from vgraph.ingest import Options, Tools, ingest
-from vgraph.ingest.graph import entity_text
+from vgraph.ingest import Asked, Options, Site, Tools
+from vgraph.ingest.calls import Budget, Gates, Price, Shared
+from vgraph.ingest.communities import ThemeOptions, WindowOptions, Writers, community_text
+from vgraph.ingest.derive import DeriveOptions, DeriveReport, derive
+from vgraph.ingest.extract import Vocabulary, vocabulary
+from vgraph.ingest.graph import embedded, entity_text
+from vgraph.ingest.identity import Identification, IdentityOptions
 from vgraph.ingest.keys import camera_key
 from vgraph.ingest.pipeline import NOTHING
+from vgraph.ingest.run import Failed, Item, ingest_all
+from vgraph.ingest.similar import SimilarOptions
+from vgraph.ingest.timekeeping import FitReport, Timekeeping
 from vgraph.media.assets import Assets
 from vgraph.media.paths import checked_path
 from vgraph.models import Embedder
@@ -33,13 +41,10 @@ from vgraph.store.serving import serve
 from vgraph.store.store import EmbeddingSpace, QueryResult
 from vgraph.types import Answer, Evidence, Filters, IngestReport, Progress
 
-__all__ = ["Advance", "Check", "Failed", "Pick", "VGraph", "diagnose", "moment", "to_json"]
+__all__ = ["Advance", "Check", "Failed", "FitReport", "Pick", "VGraph", "diagnose", "moment", "to_json"]
 
 Advance = Callable[[Progress], None]
 """Told how far long work has come."""
-
-Failed = Callable[[Path, MediaError], None]
-"""Told of a file that cannot be read, and why."""
 
 VIDEO_ENDINGS = frozenset(
     [".mp4", ".mkv", ".mov", ".avi", ".webm", ".m4v", ".ts", ".mts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv"]
@@ -91,7 +96,15 @@ class VGraph:
         if wanted.embed == "auto" and space is not None:
             wanted = dataclasses.replace(wanted, embed=space.spec)
         taken = self.settings.ingest
-        return choose(wanted, entity_types=taken.entity_types, caption_frames=taken.caption_frames)
+        return choose(wanted, entity_types=self._vocabulary.entity_types, caption_frames=taken.caption_frames)
+
+    @property
+    def _vocabulary(self) -> Vocabulary:
+        """The types that models may use: the preset's, or those set in their place."""
+        taken = self.settings.ingest
+        return vocabulary(
+            taken.preset, taken.entity_types, taken.relation_types, taken.open_relations, taken.relation_synonyms
+        )
 
     def _choose_anew(self) -> None:
         """Let go of the models chosen so far, and of what the database remembers of them."""
@@ -150,19 +163,22 @@ class VGraph:
         _check_text("the camera's name", camera)
         zone = tz or "UTC"
         start_ms = None if start is None else moment(start, zone)
-        tools = self._tools()
-        for path in self._videos(paths, start_ms is not None):
-            try:
-                done = ingest(
-                    _text(path), store=self._store, tools=tools, assets=self.assets, options=self._options(),
-                    camera=camera, start_ms=start_ms, tz=tz, report=report,
-                )  # fmt: skip
-            except MediaError as error:
-                if failed is None:
-                    raise
-                failed(path, error)
-            else:
-                yield done
+        asked = Asked(camera, start_ms, tz)
+        items = [Item(_text(path), asked) for path in self._videos(paths, start_ms is not None)]
+        yield from ingest_all(items, self._site(report), at_once=self.settings.flow.videos_at_once, failed=failed)
+
+    def _site(self, report: Advance) -> Site:
+        return Site(self._store, self._tools(), self.assets, self._options(), self._shared(), report)
+
+    def _shared(self) -> Shared:
+        flow = self.settings.flow
+        return Shared(
+            Budget(flow.max_tokens, flow.max_money),
+            Gates(flow.calls_at_once),
+            _prices(self.settings),
+            width=flow.calls_at_once,
+            ahead=flow.segments_ahead,
+        )
 
     def _videos(self, paths: Iterable[Path | str], dated: bool) -> list[Path]:
         roots = self.settings.media.roots
@@ -182,9 +198,22 @@ class VGraph:
             embedder, models.caption, models.transcribe, models.detect, models.read, models.image_embed, models.chat
         )
 
+    def derive(self, *, report: Advance = lambda progress: None) -> DeriveReport:
+        """Link similar clips, summarise windows, find themes, wherever documents are new or changed; `ingest` does so at its end."""
+        self._store.claim_embedding("text", self._embedder.name, self._embedder.dimension, self._spec("embed"))
+        chosen = self.settings.derive
+        options = DeriveOptions(
+            SimilarOptions(chosen.similar_eta, chosen.similar_top) if chosen.similar else None,
+            _identity(self.settings) if self.settings.identity.enabled else None,
+            WindowOptions(chosen.window_chunks, chosen.window_fanout) if chosen.windows else None,
+            ThemeOptions(chosen.theme_members, chosen.theme_levels, chosen.theme_resolution) if chosen.themes else None,
+        )
+        return derive(self._store, options, Writers(self._embedder, self.models.chat, chosen.summary_sentences), report)
+
     def _options(self) -> Options:
-        media, taken = self.settings.media, self.settings.ingest
+        media, taken, types = self.settings.media, self.settings.ingest, self._vocabulary
         return Options(
+            burnt_in=taken.burnt_in_clock,
             segmenter=media.segmenter,
             window_ms=_ms(media.window_s),
             overlap_ms=_ms(media.overlap_s),
@@ -195,10 +224,20 @@ class VGraph:
             frame_width=media.frame_width,
             jpeg_quality=media.jpeg_quality,
             caption_frames=taken.caption_frames,
+            caption_hears=taken.caption_hears,
             read_every_ms=_ms(taken.read_every_s),
             detect_every_ms=_ms(taken.detect_every_s),
-            entity_types=taken.entity_types,
-            relation_types=taken.relation_types,
+            entity_types=types.entity_types,
+            relation_types=types.relation_types,
+            open_relations=types.open_relations,
+            relation_synonyms=types.synonyms,
+            fuse=taken.fuse,
+            union=taken.union,
+            temporal=taken.temporal,
+            unit_ms=_ms(taken.unit_s),
+            context_tokens=taken.context_tokens,
+            reply_tokens=taken.reply_tokens,
+            language=taken.language,
             batch_segments=taken.batch_segments,
         )
 
@@ -252,21 +291,40 @@ class VGraph:
     def cameras(self) -> list[dict[str, Any]]:
         return self._store.cameras()
 
+    def communities(
+        self, *, kind: str | None = None, document: str | None = None, level: int | None = None, limit: int = 50
+    ) -> list[dict[str, Any]]:
+        """Summaries of windows of time and themes of entities, the highest level first."""
+        return self._store.derived.communities(kind, document, level, limit)
+
+    def clocks(self, *, report: Advance = lambda progress: None) -> Timekeeping:
+        """The cameras' clocks: to look at, set, fit and reset; and the coverage of a span."""
+        return Timekeeping(self._store, lambda: self.models.read, report)
+
+    def identities(self, *, report: Advance = lambda progress: None) -> Identification:
+        """Which entities are one: to look at, merge, split, confirm, reject and undo; and how cameras lie to one another."""
+        return Identification(self._store, _identity(self.settings), report)
+
+    def camera_key(self, name: str) -> str:
+        """The key of a camera by its label or key. Raises NotFoundError."""
+        return _camera(name, self._store.cameras())
+
     def zones(self) -> dict[str, str]:
         """Camera key -> time zone."""
         return {camera["_key"]: camera["tz"] for camera in self._store.cameras()}
 
     def delete(self, document: str) -> dict[str, int]:
         """Remove a document, all that hangs on it and its frames; counts removed by collection."""
-        deletion = self._store.delete_document(document, also=self.assets.delete)
-        if deletion.renamed:
-            self._vectors  # noqa: B018 - only the model that filled the database may write to it
-            vectors = self._embedder.embed([entity_text(entity) for entity in deletion.renamed])
-            records = [
-                {"_key": e["_key"], "embedding": v.tolist()} for e, v in zip(deletion.renamed, vectors, strict=True)
-            ]
-            self._store.write_embeddings("entities", records)
+        deletion = self._store.removal.document(document, also=self.assets.delete)
+        self._embed_entities(deletion.renamed)
         return dict(deletion.removed)
+
+    def _embed_entities(self, renamed: Sequence[Mapping[str, Any]]) -> None:
+        """Entities whose name or description is no longer that of their embedding."""
+        if renamed:
+            self._vectors  # noqa: B018 - only the model that filled the database may write to it
+            vectors = self._embedder.embed([entity_text(entity) for entity in renamed])
+            self._store.write_entity_embeddings([embedded(e, v) for e, v in zip(renamed, vectors, strict=True)])
 
     def aql(self, query: str, binds: Mapping[str, Any] | None = None, *, limit: int = 1000) -> QueryResult:
         """Rows of a reading AQL query."""
@@ -320,7 +378,7 @@ class VGraph:
                 records = [{"_key": r["_key"], "embedding": v.tolist()} for r, v in zip(page, vectors, strict=True)]
                 self._store.write_embeddings(collection, records)
                 done += len(page)
-                report(Progress(collection, "embed", done, counts["chunks"] + counts["entities"], "records"))
+                report(Progress(collection, "embed", done, sum(counts[name] for name in EMBEDDED_TEXT), "records"))
         self._store.end_reembedding()
         return done
 
@@ -334,6 +392,7 @@ class VGraph:
 EMBEDDED_TEXT: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "chunks": lambda record: record["text"] or NOTHING,
     "entities": entity_text,
+    "communities": community_text,
 }
 """What is embedded of a record, by collection."""
 
@@ -379,6 +438,22 @@ def copy_database(
         for url, user, password in zip((source, target), users, passwords, strict=True)
     )
     return copy(ours, theirs, database=database, report=report)
+
+
+def _identity(settings: Settings) -> IdentityOptions:
+    chosen = settings.identity.model_dump(exclude={"enabled", "uncertainty_s"})
+    return IdentityOptions(**chosen, uncertainty_ms=_ms(settings.identity.uncertainty_s))
+
+
+def _prices(settings: Settings) -> dict[str, Price]:
+    """What a model call of a stage costs."""
+    prices = settings.prices
+    return {
+        "caption": Price(prices.caption_input, prices.caption_output),
+        "extract": Price(prices.chat_input, prices.chat_output),
+        "embed": Price(prices.embed_input),
+        "hear": Price(minute=prices.transcribe_minute),
+    }
 
 
 def _wanted(settings: Settings) -> Wanted:

@@ -48,7 +48,25 @@ def _listed(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
+def _paired(value: object) -> object:
+    """Names and what they mean, as people write them in the environment: `a=b, c=d`, or a JSON object."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise ValueError("neither a JSON object nor name=meaning separated by commas") from None
+    if isinstance(value, Mapping):
+        return tuple(value.items())
+    if not isinstance(value, str):
+        return value
+    pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+    if not all(name.strip() and sign and meant.strip() for name, sign, meant in pairs):
+        raise ValueError("neither a JSON object nor name=meaning separated by commas")
+    return tuple((name.strip(), meant.strip()) for name, _, meant in pairs)
+
+
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
+Pairs = Annotated[tuple[tuple[str, str], ...], NoDecode, BeforeValidator(_paired)]
 Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_listed)]
 
 
@@ -106,15 +124,89 @@ class ModelSettings(Section):
 
 
 class IngestSettings(Section):
-    """What is taken out of a video."""
+    """What is taken out of a video. The types of a preset (ingest/extract/vocabulary.py) hold where none are set."""
 
-    entity_types: Names = ("person", "vehicle", "object", "location", "organisation", "event", "animal")
+    preset: Literal["general", "egocentric", "warehouse", "traffic", "retail"] = "general"
+    entity_types: Names = ()
     relation_types: Names = ()
+    open_relations: bool | None = None
+    relation_synonyms: Pairs = ()
+    fuse: bool = True
+    unit_s: float = Field(3600.0, gt=0)
+    temporal: bool = True
+    union: bool = True
+    context_tokens: int = Field(32_768, ge=1_024)
+    reply_tokens: int = Field(4_096, ge=64)
     caption_frames: int = Field(8, ge=1)
+    caption_hears: bool = False
     read_every_s: float = Field(10.0, gt=0)
+    burnt_in_clock: bool = True
     detect_every_s: float = Field(0.2, gt=0)
     language: str = "en"
     batch_segments: int = Field(16, ge=1)
+
+
+class FlowSettings(Section):
+    """How much is done at once, and how much it may cost: `max_tokens` and `max_money` are the caps of one run over all its videos."""
+
+    videos_at_once: int = Field(2, ge=1)
+    calls_at_once: int = Field(4, ge=1)
+    segments_ahead: int = Field(2, ge=0)
+    max_tokens: int | None = Field(None, ge=0)
+    max_money: float | None = Field(None, ge=0)
+
+
+class PriceSettings(Section):
+    """What models cost, in money of your choice: per million tokens in and out, and per minute of sound."""
+
+    caption_input: float = Field(0.0, ge=0)
+    caption_output: float = Field(0.0, ge=0)
+    chat_input: float = Field(0.0, ge=0)
+    chat_output: float = Field(0.0, ge=0)
+    embed_input: float = Field(0.0, ge=0)
+    transcribe_minute: float = Field(0.0, ge=0)
+
+
+class DeriveSettings(Section):
+    """What the graph derives from itself after an ingest: likeness of clips, summaries of windows of time, themes of entities."""
+
+    similar: bool = True
+    similar_eta: float = Field(0.4, ge=-1, le=1)
+    similar_top: int = Field(4, ge=1, le=64)
+    windows: bool = True
+    window_chunks: int = Field(10, ge=1)
+    window_fanout: int = Field(12, ge=2)
+    themes: bool = True
+    theme_members: int = Field(3, ge=2)
+    theme_levels: int = Field(2, ge=1)
+    theme_resolution: float = Field(1.0, gt=0)
+    summary_sentences: int = Field(3, ge=1, le=20)
+
+
+class IdentitySettings(Section):
+    """Which entities are one (ingest/identity). `confirm` is the score from which they are joined unasked, `propose` from which it is proposed.
+
+    How cameras lie to one another, which `travel` and `veto` need, is told by `vgraph cameras adjacent`.
+    """
+
+    enabled: bool = True
+    names: bool = True
+    phonetic: bool = True
+    embedding: bool = True
+    cooccurrence: bool = True
+    appearance: bool = True
+    travel: bool = True
+    veto: bool = True
+    propose: float = Field(0.6, gt=0, lt=1)
+    confirm: float = Field(0.95, gt=0, lt=1)
+    near: int = Field(8, ge=1)
+    near_min: float = Field(0.7, ge=-1, le=1)
+    block_max: int = Field(32, ge=2)
+    appearance_min: float = Field(0.5, ge=-1, le=1)
+    appearance_max: float = Field(0.7, ge=-1, le=1)
+    recent: int = Field(10, ge=1)
+    uncertainty_s: float = Field(1.0, ge=0)
+    one_place: Names = ("person", "vehicle", "animal", "object")
 
 
 class RetrieveSettings(Section):
@@ -153,6 +245,10 @@ class Settings(BaseSettings):
     media: MediaSettings = MediaSettings()
     models: ModelSettings = ModelSettings()
     ingest: IngestSettings = IngestSettings()
+    flow: FlowSettings = FlowSettings()
+    prices: PriceSettings = PriceSettings()
+    derive: DeriveSettings = DeriveSettings()
+    identity: IdentitySettings = IdentitySettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     serve: ServeSettings = ServeSettings()
 

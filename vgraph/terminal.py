@@ -20,7 +20,7 @@ from rich.markup import escape as markup
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from vgraph.app import Advance, Check, Pick, to_json
+from vgraph.app import Advance, Check, FitReport, Pick, to_json
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered
 from vgraph.types import Answer, Citation, Evidence, EvidenceChunk, EvidenceRelation, IngestReport
 from vgraph.types import Progress as Step
@@ -218,10 +218,71 @@ def documents(found: Sequence[Mapping[str, Any]], zones: Mapping[str, str]) -> N
         out.print(f"    {escape(document['title'])}")
 
 
+def clock_facts(facts: Mapping[str, Any]) -> None:
+    """A camera's zone and clock, then its recordings."""
+    kept, tz = facts["clock"], facts["tz"]
+    out.print(f"[bold]{escape(facts['label'])}[/]  zone {escape(tz)}  clock: {_clock_source(kept['source'])}, {len(kept['anchors'])} anchors")
+    for span in ({**kept, "from_ms": None}, *kept["spans"]):
+        since = "" if span["from_ms"] is None else f" from {wall(span['from_ms'], tz)} on"
+        drift = f", drift {span['drift_ppm']:g} ppm" if span["drift_ppm"] else ""
+        out.print(f"    true = own {span['offset_ms'] / 1000:+.3f} s{drift}, {_doubt(span['uncertainty_ms'])}{since}")
+    for document in facts["documents"]:
+        start = "unknown" if document["start_source"] == "unknown" else wall(document["start_ms"], tz)
+        later = "  [yellow]yet to be moved[/]" if document["pending"] else ""
+        how = f"by {document['start_source']}, {_doubt(document['uncertainty_ms'])}"
+        out.print(f"[bold]{document['_key']}[/]  {start:23}  {how}{later}  {escape(document['title'])}")
+
+
+def _clock_source(source: str) -> str:
+    return {"none": "nothing known", "sidecar": "told by a sidecar", "set": "set by hand", "fit": "fitted"}[source]
+
+
+def _doubt(uncertainty_ms: int | None) -> str:
+    return "uncertain by nobody knows how much" if uncertainty_ms is None else f"±{uncertainty_ms / 1000:.3f} s"
+
+
+def fit(report: FitReport, tz: str) -> None:
+    """What a fit found, and what it moved."""
+    for start in report.starts:
+        was = "unknown" if start.before_source == "unknown" else f"{wall(start.before_ms, tz)} by {start.before_source}"
+        told = f"{start.used} readings, {start.misread} misread, {_doubt(start.uncertainty_ms)}"
+        out.print(f"{escape(start.title)}: its clock began at {wall(start.own_ms, tz)} ({told}; was {was})")
+    for span in report.spans if report.anchors else ():
+        since = "" if span.from_ms is None else f" from {wall(span.from_ms, tz)} on"
+        out.print(f"true = own {span.offset_ms / 1000:+.3f} s, drift {span.drift_ppm:g} ppm, {_doubt(span.uncertainty_ms)}{since}")
+    if report.anchors:
+        out.print(f"{report.anchors} anchors, {len(report.outliers)} of them left out, the others off by {report.residual_ms} ms")
+    note(f"{report.moved.records} records of {report.moved.documents} documents moved")
+
+
+def coverage(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Recorded stretches and gaps of each camera, in order of time."""
+    for row in rows:
+        out.print(f"[bold]{escape(row['label'])}[/]  recorded {clock(row['recorded_ms'])}")
+        spans = [(s["start_ms"], s["end_ms"], f"recorded, {_doubt(s['uncertainty_ms'])}") for s in row["stretches"]]
+        spans += [(g["start_ms"], g["end_ms"], "[yellow]gap[/]") for g in row["gaps"]]
+        for start, end, what in sorted(spans):
+            out.print(f"    {wall(start, row['tz'])} to {wall(end, row['tz'])}  {clock(end - start)}  {what}")
+        if row["undated"]["documents"]:
+            undated = row["undated"]
+            out.print(f"    and {clock(undated['recorded_ms'])} in {undated['documents']} documents, nobody knows when")
+
+
 def _started(document: Mapping[str, Any], zones: Mapping[str, str]) -> str:
     if document["start_source"] == "unknown":
         return "unknown"
     return wall(document["start_ms"], zones.get(document["camera"], "UTC"))
+
+
+def communities(found: Sequence[Mapping[str, Any]], zones: Mapping[str, str]) -> None:
+    if not found:
+        note("no summaries yet; `vgraph derive` makes them")
+        return
+    for one in found:
+        zone = next((zones[camera] for camera in one["cameras"] if camera in zones), "UTC")
+        where = f"{one['kind']} {one['level']}  {wall(one['start_ms'], zone)} to {wall(one['end_ms'], zone)}"
+        out.print(f"[bold]{escape(one['title'])}[/]  {escape(where)}  {escape(', '.join(one['cameras']))}")
+        out.print(f"    {escape(one['summary'])}")
 
 
 def cameras(found: Sequence[Mapping[str, Any]]) -> None:

@@ -19,7 +19,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from vgraph.cli import ask, database, graph, ingest, machine
+from vgraph.cli import ask, clock, database, derive, graph, ingest, machine
 from vgraph.cli.console import Guarded
 
 app = typer.Typer(
@@ -33,12 +33,14 @@ app = typer.Typer(
 COMMANDS = (
     ingest.demo, ingest.ingest,
     ask.search, ask.ask,
-    graph.documents, graph.cameras, graph.delete, graph.aql,
+    derive.derive, derive.communities,
+    graph.documents, graph.cameras, clock.coverage, graph.delete, graph.aql,
     machine.doctor, machine.serve,
 )  # fmt: skip
 """In the order of the help."""
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(clock.clock, name="clock")
 app.add_typer(database.database, name="db")
 
 

@@ -1,0 +1,157 @@
+"""What the graph derives from itself: likeness between clips, summaries of windows, themes. Part of Store as `store.derived`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vgraph.errors import StoreError
+from vgraph.store import schema
+from vgraph.store.run import Transaction, one, run
+from vgraph.types import Record
+
+NO_VECTOR_INDEX = frozenset({1554, 1555})
+SUMMARY_EDGES = ("IN_SUMMARY", "SUMMARY_OF")
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A document for which a stage is still to be done; `config` is what the ledger is to remember when it is."""
+
+    document: str
+    camera: str
+    config: str
+
+
+class Derived:
+    """Reads what the graph stages need and writes what they make, each batch whole or not at all."""
+
+    def __init__(self, db: schema.Database) -> None:
+        self._db = db
+
+    def pending(self, stage: str, config: str) -> list[Pending]:
+        """Documents whose `stage` was not done under this configuration, or that have changed since; by camera and time."""
+        rows = run(self._db, "derive_pending", stage=stage, config=config)
+        return [Pending(row["_key"], row["camera"], row["config"]) for row in rows]
+
+    def done(self, stage: str, pending: Iterable[Pending]) -> None:
+        """Remember that a stage is done for documents."""
+        entries = [_entry(stage, one) for one in pending]
+        run(self._db, "write_records", records=entries, collection="ledger")
+
+    # --- likeness between clips -----------------------------------------------------------------------------------------
+
+    def chunks(self, document: str) -> list[dict[str, Any]]:
+        """A document's chunks in order of time: {_key, described: whether anything was said of it}."""
+        return list(run(self._db, "document_chunks", document=document))
+
+    def similar(self, keys: Sequence[str], camera: str, *, eta: float, top: int, probe: int) -> list[dict[str, Any]]:
+        """The chunks most like each of these, which are all of one camera: {chunk, document, near: {chunk, document, camera, weight}[]}."""
+        binds = {"keys": list(keys), "camera": camera, "eta": eta, "top": top, "probe": probe}
+        try:
+            return list(run(self._db, "similar_chunks", **binds))
+        except StoreError as error:
+            if error.number not in NO_VECTOR_INDEX:
+                raise
+            return list(run(self._db, "similar_chunks_exact", **binds))
+
+    def relink(self, chunks: Sequence[str], edges: Sequence[Record]) -> None:
+        """Put these edges in the place of all SIMILAR_TO that leave the chunks (keys)."""
+        with Transaction(self._db, ("SIMILAR_TO",)) as db:
+            run(db, "remove_edges_from", ids=[f"chunks/{key}" for key in chunks], collection="SIMILAR_TO")
+            run(db, "write_records", records=list(edges), collection="SIMILAR_TO")
+
+    # --- summaries ------------------------------------------------------------------------------------------------------
+
+    def window_texts(self, document: str) -> Iterator[dict[str, Any]]:
+        """A document's chunks with their lines and the names in them, streamed in order of time."""
+        yield from run(self._db, "window_texts", stream=True, document=document)
+
+    def communities(
+        self, kind: str | None, document: str | None, level: int | None, limit: int
+    ) -> list[dict[str, Any]]:
+        """Summaries and themes, the highest level first."""
+        return list(run(self._db, "list_communities", kind=kind, document=document, level=level, limit=limit))
+
+    def communities_of(self, document: str) -> list[dict[str, Any]]:
+        return list(run(self._db, "communities_of_document", document=document))
+
+    def replace_communities(
+        self, gone: Sequence[str], records: Sequence[Record], edges: Mapping[str, Sequence[Record]]
+    ) -> None:
+        """Write communities with the edges that lead into them; those `gone` (keys) disappear with all theirs."""
+        written = [f"communities/{record['_key']}" for record in records]
+        left = [f"communities/{key}" for key in gone]
+        with Transaction(self._db, ("communities", *SUMMARY_EDGES)) as db:
+            for collection in SUMMARY_EDGES:
+                run(db, "remove_edges_to", ids=written + left, collection=collection)
+            run(db, "remove_edges_from", ids=left, collection="SUMMARY_OF")
+            run(db, "remove_communities", keys=list(gone))
+            run(db, "write_records", records=list(records), collection="communities")
+            for collection, rows in edges.items():
+                run(db, "write_records", records=list(rows), collection=collection)
+
+    def replace_top(self, document: str, edges: Sequence[Record]) -> None:
+        """Put these SUMMARY_OF edges in the place of all that lead to a document."""
+        with Transaction(self._db, ("SUMMARY_OF",)) as db:
+            run(db, "remove_edges_to", ids=[f"documents/{document}"], collection="SUMMARY_OF")
+            run(db, "write_records", records=list(edges), collection="SUMMARY_OF")
+
+    # --- themes ---------------------------------------------------------------------------------------------------------
+
+    def entities_of(self, document: str) -> list[str]:
+        """Keys of the entities a document mentions."""
+        return [str(found).partition("/")[2] for found in run(self._db, "entities_of_document", document=document)]
+
+    def themes_of(self, entities: Sequence[str]) -> list[dict[str, Any]]:
+        """Themes that hold any of these entities (keys)."""
+        return list(run(self._db, "theme_region", entities=list(entities)))
+
+    def theme_entities(self, keys: Sequence[str]) -> list[dict[str, Any]]:
+        return list(run(self._db, "theme_entities", keys=list(keys)))
+
+    def theme_links(self, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
+        yield from run(self._db, "theme_links", stream=True, ids=_ids(keys))
+
+    def theme_mentions(self, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
+        yield from run(self._db, "theme_mentions", stream=True, ids=_ids(keys))
+
+    def theme_texts(self, chunks: Sequence[str]) -> list[list[str]]:
+        """The lines of chunks (keys), in order of time."""
+        return list(run(self._db, "theme_texts", keys=list(chunks)))
+
+    def theme_span(self, chunks: Sequence[str]) -> dict[str, Any]:
+        """{start_ms, end_ms, known_ms} of chunks (keys) together."""
+        return one(run(self._db, "theme_span", keys=list(chunks)))
+
+
+def forget_derived(db: schema.Database, document: str) -> None:
+    """Within a deletion: what other documents derived from this one goes, and they are marked to derive it anew.
+
+    A theme that rests on the document goes whole, because its summary may tell what the document showed.
+    """
+    alike = list(run(db, "documents_similar_to", document=document))
+    run(db, "remove_similar_to", document=document)
+    found = one(run(db, "themes_of_document", document=document))
+    ids = [f"communities/{key}" for key in found["themes"]]
+    for collection in SUMMARY_EDGES:
+        run(db, "remove_edges_to", ids=ids, collection=collection)
+    run(db, "remove_edges_from", ids=ids, collection="SUMMARY_OF")
+    run(db, "remove_communities", keys=found["themes"])
+    stale = [f"{key}-similar" for key in alike] + [f"{key}-themes" for key in found["documents"]]
+    run(db, "remove_ledger", keys=stale)
+
+
+def _ids(keys: Sequence[str]) -> list[str]:
+    return [f"entities/{key}" for key in keys]
+
+
+def _entry(stage: str, pending: Pending) -> dict[str, Any]:
+    return {
+        "_key": f"{pending.document}-{stage}",
+        "document": pending.document,
+        "stage": stage,
+        "config": pending.config,
+        "state": "done",
+    }
