@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vgraph.embedded.aql import batchwise
 from vgraph.embedded.aql import nodes as n
 from vgraph.embedded.aql.expressions import (
     CompileEnv,
@@ -269,6 +270,40 @@ def test_closures_give_what_a_walk_of_the_tree_gives(tree: Any, x: Any, y: Any, 
     env = CompileEnv(lambda variable: variable.id)
     assert_same(compile(tree, env)([x, y, None], Runtime(binds)), expected)
     assert bool(compile_condition(tree, env)([x, y, None], Runtime(binds))) is is_true(expected)
+
+
+def written(function: Any) -> Any:
+    """The code that a function of many rows is replaced by."""
+    return function._write() if hasattr(function, "_write") else function
+
+
+@given(TREES, VALUES, VALUES, VALUES)
+@settings(max_examples=400, deadline=None)
+def test_written_code_gives_what_closures_give(tree: Any, x: Any, y: Any, bind: Any):
+    binds = {"p": bind}
+    env = CompileEnv(lambda variable: variable.id)
+    expected = compile(tree, env)([x, y, None], Runtime(binds))
+    for found in written(batchwise.values(tree, env))([[x, y, None], [x, y, None]], Runtime(binds)):
+        assert_same(found, expected)
+    [column, same] = written(batchwise.columns([tree, tree], env))([[x, y, None]], Runtime(binds))
+    assert_same(column[0], expected)
+    assert_same(same[0], expected)
+    kept = bool(compile_condition(tree, env)([x, y, None], Runtime(binds)))
+    assert bool(written(batchwise.passing(tree, env))([[x, y, None]], Runtime(binds))) is kept
+    assert bool(written(batchwise.placed(0, tree, env))([(0, x)], [[None, y, None]], Runtime(binds))) is kept
+    assert bool(written(batchwise.spread(0, tree, env))([x], [None, y, None], Runtime(binds))) is kept
+
+
+def test_code_is_written_for_many_rows_and_gives_the_same():
+    node = parse(
+        "FOR d IN [] FILTER d.a IN @few AND d.b - d.a > 1 OR CONCAT(d.c, 'x') == 'yx' RETURN d"
+    ).query.statements[1]
+    assert isinstance(node, n.Filter)
+    passing: Any = batchwise.passing(node.condition, CompileEnv(lambda variable: variable.id))
+    rows = [[{"a": number % 7, "b": number % 5, "c": "xyz"[number % 3]}] for number in range(batchwise.MANY)]
+    rt = Runtime({"few": [1, 2, 3]})
+    assert [passing(rows, rt) for _ in range(3)] == [passing(rows, rt)] * 3
+    assert passing._fast is not None
 
 
 def assert_same(found: Any, expected: Any) -> None:

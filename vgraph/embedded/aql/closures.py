@@ -322,17 +322,27 @@ def in_set(a: Closure, members: frozenset[Any], positive: bool) -> Closure:
     return member
 
 
-def in_bind(a: Closure, name: str, positive: bool) -> Closure:
-    """``x IN @list``: the set of the list is made once per run."""
+def fixed_members(items: list[Any]) -> frozenset[Any]:
+    """A constant list as a set of `hashable` values."""
+    return frozenset(map(hashable, items))
+
+
+def bound_members(name: str, rt: Runtime) -> frozenset[Any] | None:
+    """The list of a bind as a set, made once per run; None when it is no list."""
     key = ("set of bind", name)
+    members: frozenset[Any] | None = rt.cache.get(key)
+    if members is None and type(items := rt.binds[name]) is list:
+        members = rt.cache[key] = frozenset(map(hashable, items))
+    return members
+
+
+def in_bind(a: Closure, name: str, positive: bool) -> Closure:
+    """``x IN @list``."""
 
     def member(row: Row, rt: Runtime) -> bool:
-        members = rt.cache.get(key)
+        members = bound_members(name, rt)
         if members is None:
-            items = rt.binds[name]
-            if type(items) is not list:
-                return False
-            members = rt.cache[key] = frozenset(map(hashable, items))
+            return False
         value = a(row, rt)
         if type(value) is not str and type(value) is not int:
             value = hashable(value)
@@ -341,12 +351,11 @@ def in_bind(a: Closure, name: str, positive: bool) -> Closure:
     return member
 
 
-def in_list(a: Closure, b: Closure, positive: bool) -> Closure:
-    """``x IN list``: of a list that comes again, row after row, the strings are made a set."""
+def list_member(positive: bool) -> Callable[[Any, Any, Runtime], bool]:
+    """``value IN items``: of a list that comes again, row after row, the strings are made a set."""
     key = object()
 
-    def member(row: Row, rt: Runtime) -> bool:
-        items, value = b(row, rt), a(row, rt)
+    def member(items: Any, value: Any, rt: Runtime) -> bool:
         if type(value) is not str or type(items) is not list or len(items) < _SHORT:
             return operators.contains(items, value, positive)
         last, strings = rt.cache.get(key, _NO_LIST)
@@ -359,3 +368,8 @@ def in_list(a: Closure, b: Closure, positive: bool) -> Closure:
         return (value in strings) is positive
 
     return member
+
+
+def in_list(a: Closure, b: Closure, positive: bool) -> Closure:
+    member = list_member(positive)
+    return lambda row, rt: member(b(row, rt), a(row, rt), rt)

@@ -19,6 +19,7 @@ from .closures import (
     constant,
     either_true,
     equals_constant,
+    fixed_members,
     fold,
     general_comparison,
     in_bind,
@@ -54,7 +55,7 @@ from .nodes import (
     Variable,
 )
 from .runtime import Closure, Condition, Row, Runtime
-from .values import hashable, to_integer, to_number, to_string, truthy
+from .values import to_integer, to_number, to_string, truthy
 
 __all__ = [
     "CompileEnv",
@@ -287,7 +288,7 @@ def _membership(expr: Binary, env: CompileEnv, positive: bool) -> Closure:
         items = value_of(b)
         if type(items) is not list:
             return constant(False)
-        return fold(in_set(a, frozenset(map(hashable, items)), positive), a)
+        return fold(in_set(a, fixed_members(items), positive), a)
     if isinstance(expr.right, Bind):
         return in_bind(a, expr.right.name, positive)
     return in_list(a, b, positive)

@@ -13,7 +13,7 @@ Member = tuple[str, Closure | tuple[int, str]]
 
 def object_of(members: Sequence[Member]) -> Closure:
     """A closure that builds `{key: value, …}`; attributes of one variable share the look at what it is."""
-    names: dict[str, Any] = {"nothing": _nothing}
+    names: dict[str, Any] = {"nothing": nothing}
     parts = []
     registers: dict[int, None] = {}
     for number, (key, value) in enumerate(members):
@@ -34,5 +34,5 @@ def object_of(members: Sequence[Member]) -> Closure:
     return build
 
 
-def _nothing(name: str) -> None:
+def nothing(name: str) -> None:
     """The attribute of what is no object."""

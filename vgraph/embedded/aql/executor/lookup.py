@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..batchwise import Placed
 from ..values import compare, hashable, rank, sort_key
 from .rows import Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
 from .steps import Demand
@@ -264,12 +265,12 @@ def index_by_id(collection: Any, index_id: int) -> Any:
 class IndexScan:
     """An `IndexNode`: for each row the documents its lookups find."""
 
-    slot: int
     collection: str
     probes: tuple[Probe, ...]
     reverse: bool
     projection: frozenset[str] | None
-    filter: Closure | None
+    placed: Placed
+    filters: bool
     demand: Demand
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
@@ -338,7 +339,7 @@ class IndexScan:
 
     def rows(self, collection: Any, batch: Batch, pairs: list[Pair], rt: Run) -> Batch:
         rt.stats.scanned_index += len(pairs)
-        if self.projection is not None and not self.projection and self.filter is None:
+        if self.projection is not None and not self.projection and not self.filters:
             return self.copies(batch, [(position, {}) for position, _ in pairs], rt)
         rowids = list({rowid: None for _, rowid in pairs})
         rt.stats.document_lookups += len(rowids)
@@ -353,13 +354,7 @@ class IndexScan:
         return self.copies(batch, found, rt)
 
     def copies(self, batch: Batch, found: Sequence[tuple[int, Any]], rt: Run) -> Batch:
-        slot, condition = self.slot, self.filter
-        kept: Batch = []
-        for position, document in found:
-            row = batch[position]  # the register is this step's own: filled before the row is copied
-            row[slot] = document
-            if condition is None or condition(row, rt):
-                kept.append(row.copy())
+        kept = self.placed(found, batch, rt)
         rt.stats.filtered += len(found) - len(kept)
         return kept
 

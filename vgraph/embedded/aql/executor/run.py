@@ -10,8 +10,10 @@ from typing import Any, cast
 from vgraph.embedded import graphs
 from vgraph.embedded.errors import ArangoError
 
+from .. import batchwise
 from .. import nodes as ast
 from .. import plan as p
+from ..batchwise import Spread, Values
 from ..expressions import CompileEnv, compile, compile_condition, compile_source
 from ..nodes import Expr, Variable
 from . import graph, lookup, search, sets, steps, write
@@ -40,7 +42,7 @@ class Program:
     """A compiled plan. The first `together` steps may run for many outer rows at once, each marked in `origin`."""
 
     steps: Sequence[Step]
-    value: Closure | None
+    value: Values | None
     together: int
     origin: int
     frame: Frame
@@ -59,7 +61,7 @@ class Program:
     def values(self, seed: Row, rt: Run) -> Iterator[list[Any]]:
         value = self.value
         for batch in self.pipeline(self.steps, iter([[seed]]), rt, seed):
-            yield [value(row, rt) for row in batch] if value is not None else []
+            yield value(batch, rt) if value is not None else []
 
     @staticmethod
     def pipeline(steps: Sequence[Step], source: Rows, rt: Run, seed: Row) -> Rows:
@@ -85,8 +87,12 @@ class Program:
     def finish(self, group: Batch, seed: Row, rt: Run) -> list[Any]:
         value = self.value
         rest = self.steps[self.together :]
-        rows = chain.from_iterable(self.pipeline(rest, iter([group]), rt, seed)) if rest else group
-        return [value(row, rt) for row in rows] if value is not None else [None for _ in rows][:0]
+        batches = self.pipeline(rest, iter([group]), rt, seed) if rest else (group,)
+        found: list[Any] = []
+        for batch in batches:
+            if value is not None:
+                found += value(batch, rt)
+        return found
 
 
 class Frame:
@@ -141,7 +147,7 @@ class _Compiler:
         nodes = [node for node in plan.nodes if not isinstance(node, p.SingletonNode)]
         demands = self.demands(nodes)
         compiled: list[Step] = []
-        value: Closure | None = None
+        value: Values | None = None
         for number, node in enumerate(nodes):
             self.limited = demands[number]
             if isinstance(node, p.ReturnNode):
@@ -154,13 +160,12 @@ class _Compiler:
             self.read |= collections_of(node)
         return Program(compiled, value, together(nodes), self.frame.spare(), self.frame, plan.nodes[-1])
 
-    def returned(self, node: p.ReturnNode, compiled: list[Step]) -> Closure:
-        value = self.closure(node.value)
+    def returned(self, node: p.ReturnNode, compiled: list[Step]) -> Values:
         if not node.distinct:
-            return value
+            return batchwise.values(node.value, self.env)
         slot = self.frame.spare()
-        compiled.append(Step(steps.Distinct(slot, value), node))
-        return lambda row, rt: row[slot]
+        compiled.append(Step(steps.Distinct(slot, self.closure(node.value)), node))
+        return lambda batch, rt: [row[slot] for row in batch]
 
     def demands(self, nodes: Sequence[p.PlanNode]) -> list[tuple[Closure | None, Closure] | None]:
         """For each node the LIMIT further on that its rows go to without being sorted or collected first."""
@@ -209,17 +214,19 @@ class _Compiler:
 
     def _enumerate_list(self, node: p.EnumerateListNode) -> Operator:
         source = compile_source(node.source, self.env)
-        return steps.EnumerateList(self.slot(node.variable), source, self.condition(node.filter), self.limited)
+        return steps.EnumerateList(source, self.spread(node), self.limited)
 
     def _enumerate_collection(self, node: p.EnumerateCollectionNode) -> Operator:
         return steps.EnumerateCollection(
-            self.slot(node.variable),
             node.collection,
             node.projection,
-            self.condition(node.filter),
+            self.spread(node),
             node.produces,
             self.limited,
         )
+
+    def spread(self, node: p.EnumerateListNode | p.EnumerateCollectionNode) -> Spread:
+        return batchwise.spread(self.slot(node.variable), node.filter, self.env)
 
     def probe(self, item: p.Lookup, variable: Variable) -> lookup.Probe:
         return lookup.Probe(
@@ -240,12 +247,12 @@ class _Compiler:
 
     def _index(self, node: p.IndexNode) -> Operator:
         return lookup.IndexScan(
-            self.slot(node.variable),
             node.collection,
             tuple(self.probe(item, node.variable) for item in node.lookups),
             not node.ascending,
             node.projection,
-            self.condition(node.filter),
+            batchwise.placed(self.slot(node.variable), node.filter, self.env),
+            node.filter is not None,
             self.limited,
         )
 
@@ -361,7 +368,7 @@ class _Compiler:
         )
 
     def _calculation(self, node: p.CalculationNode) -> Operator:
-        return steps.Calculate(self.slot(node.variable), self.closure(node.value))
+        return steps.Calculate(self.slot(node.variable), batchwise.values(node.value, self.env))
 
     def _document(self, node: p.DocumentNode) -> Operator:
         collection = node.call.args[0] if len(node.call.args) == 2 else None
@@ -382,11 +389,12 @@ class _Compiler:
         return steps.Subquery(self.slot(node.variable), self.program(node.plan))
 
     def _filter(self, node: p.FilterNode) -> Operator:
-        return steps.Filter(compile_condition(node.condition, self.env))
+        return steps.Filter(batchwise.passing(node.condition, self.env))
 
     def _sort(self, node: p.SortNode) -> Operator:
-        keys = tuple((self.closure(key.value), key.ascending) for key in node.keys)
-        return sets.Sort(keys, self.optional(node.offset), self.optional(node.count), 4)
+        keys = batchwise.columns([key.value for key in node.keys], self.env)
+        ascending = tuple(key.ascending for key in node.keys)
+        return sets.Sort(keys, ascending, self.optional(node.offset), self.optional(node.count), 4)
 
     def _limit(self, node: p.LimitNode) -> Operator:
         return steps.Limit(self.optional(node.offset), self.closure(node.count), node.full_count)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
 from vgraph.embedded.errors import ArangoError
 
+from ..batchwise import Columns
 from ..instants import add_duration, parse_date, parse_duration
 from ..values import hashable, sort_key
 from .aggregates import Accumulator
@@ -27,7 +28,8 @@ def batches(rows: Batch) -> Rows:
 class Sort:
     """A stable sort; with `count` only the rows a LIMIT lets through are kept while the input goes by."""
 
-    keys: tuple[tuple[Closure, bool], ...]
+    keys: Columns
+    ascending: tuple[bool, ...]
     offset: Closure | None
     count: Closure | None
     width: int
@@ -58,8 +60,8 @@ class Sort:
 
     def sorted(self, rows: Batch, rt: Run) -> Batch:
         """By the last key first where directions differ: each pass is stable."""
-        columns = [comparable([closure(row, rt) for row in rows]) for closure, _ in self.keys]
-        directions = [ascending for _, ascending in self.keys]
+        columns = [comparable(column) for column in self.keys(rows, rt)]
+        directions: Sequence[bool] = self.ascending
         if len(set(directions)) == 1 and len(columns) > 1:
             columns, directions = [list(zip(*columns, strict=True))], directions[:1]
         order: Iterable[int] = range(len(rows))

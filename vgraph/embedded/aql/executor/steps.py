@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from vgraph.embedded.errors import ArangoError
 
+from ..batchwise import Passing, Spread, Values
 from ..values import type_name
 from .rows import Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
 
@@ -21,24 +22,23 @@ Demand = tuple[Closure | None, Closure] | None
 @dataclass(slots=True)
 class Calculate:
     slot: int
-    value: Closure
+    values: Values
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
-        slot, value = self.slot, self.value
+        slot = self.slot
         for batch in source:
-            for row in batch:
-                row[slot] = value(row, rt)
+            for row, value in zip(batch, self.values(batch, rt), strict=True):
+                row[slot] = value
             yield batch
 
 
 @dataclass(slots=True)
 class Filter:
-    condition: Closure
+    passing: Passing
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
-        condition = self.condition
         for batch in source:
-            kept = [row for row in batch if condition(row, rt)]
+            kept = self.passing(batch, rt)
             rt.stats.filtered += len(batch) - len(kept)
             if kept:
                 yield kept
@@ -108,9 +108,8 @@ def limit_value(closure: Closure | None, rt: Run, seed: Row, what: str, none: in
 
 @dataclass(slots=True)
 class EnumerateList:
-    slot: int
     source: Closure
-    filter: Closure | None
+    spread: Spread
     demand: Demand
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
@@ -128,34 +127,12 @@ class EnumerateList:
                 f"you provided a value of type '{type_name(items)}'",
             )
             return
-        yield from spread(row, self.slot, items, self.filter, rt, sizes)
-
-
-def spread(row: Row, slot: int, items: Iterable[Any], condition: Closure | None, rt: Run, sizes: Sizes) -> Rows:
-    """Copies of a row, one for each item that passes."""
-    for chunk in chunks(items, sizes):
-        rt.check()
-        kept = copies(row, slot, chunk, condition, rt)
-        if kept:
-            yield kept
-
-
-def copies(row: Row, slot: int, items: Sequence[Any], condition: Closure | None, rt: Run) -> Batch:
-    kept: Batch = []
-    add = kept.append
-    if condition is None:
-        for item in items:
-            new = row.copy()
-            new[slot] = item
-            add(new)
-        return kept
-    scratch = row.copy()
-    for item in items:
-        scratch[slot] = item
-        if condition(scratch, rt):
-            add(scratch.copy())
-    rt.stats.filtered += len(items) - len(kept)
-    return kept
+        for chunk in chunks(items, sizes):
+            rt.check()
+            kept = self.spread(chunk, row, rt)
+            rt.stats.filtered += len(chunk) - len(kept)
+            if kept:
+                yield kept
 
 
 KEPT = 20_000
@@ -166,10 +143,9 @@ KEPT = 20_000
 class EnumerateCollection:
     """A scan; inside a loop the documents are kept for the next rows of the batch."""
 
-    slot: int
     collection: str
     projection: frozenset[str] | None
-    filter: Closure | None
+    spread: Spread
     produces: bool
     demand: Demand
 
@@ -183,22 +159,22 @@ class EnumerateCollection:
                     kept = list(self.documents(rt))
                     rt.charge(len(kept), 16)
                 items = self.documents(rt) if kept is None else kept
-                yield from spread_counted(row, self.slot, items, self.filter, rt, sizes)
+                yield from self.expand(row, items, rt, sizes)
+
+    def expand(self, row: Row, items: Iterable[Any], rt: Run, sizes: Sizes) -> Rows:
+        for chunk in chunks(items, sizes):
+            rt.check()
+            rt.stats.scanned_full += len(chunk)
+            kept = self.spread(chunk, row, rt)
+            rt.stats.filtered += len(chunk) - len(kept)
+            if kept:
+                yield kept
 
     def documents(self, rt: Run) -> Iterator[Any]:
         collection = rt.txn.collection(self.collection)
         if not self.produces:
             return (None for _ in collection.rowids())
         return (document for _, document in collection.scan(self.projection))
-
-
-def spread_counted(row: Row, slot: int, items: Iterable[Any], condition: Closure | None, rt: Run, sizes: Sizes) -> Rows:
-    for chunk in chunks(items, sizes):
-        rt.check()
-        rt.stats.scanned_full += len(chunk)
-        kept = copies(row, slot, chunk, condition, rt)
-        if kept:
-            yield kept
 
 
 @dataclass(slots=True)

@@ -135,6 +135,10 @@ def joined(projections: Iterable[Projection]) -> Projection:
     return frozenset(found)
 
 
+def is_text(node: ast.Node) -> bool:
+    return isinstance(node, ast.Literal) and isinstance(node.value, str)
+
+
 def _read(node: ast.Node, variable: Variable, found: set[str]) -> bool:
     """Collect attribute names; False when the variable is used as a whole."""
     match node:
@@ -145,6 +149,12 @@ def _read(node: ast.Node, variable: Variable, found: set[str]) -> bool:
             return True
         case ast.Index(base=base, index=ast.Literal(value=str() as name)) if base == variable:
             found.add(name)
+            return True
+        case ast.Binary(op="==" | "!=", left=left, right=ast.Literal(value=None)) if left == variable:
+            found.add("_key")  # whether there is a document at all
+            return True
+        case ast.Call(name="KEEP", args=(document, *names)) if document == variable and all(map(is_text, names)):
+            found |= {name.value for name in names if isinstance(name, ast.Literal)}
             return True
         case p.RemoveNode(key=key) if key == variable:
             found |= IDENTITY
