@@ -20,7 +20,8 @@ import pytest
 
 from tests.conftest import MakeVideo
 from vgraph.errors import MediaError, ModelError, UserError
-from vgraph.ingest import Options, Tools, ingest
+from vgraph.ingest import Asked, Options, Site, Tools, ingest
+from vgraph.ingest.calls import Shared
 from vgraph.media.assets import Assets
 from vgraph.models.offline import HashEmbedder, ScriptedChat
 from vgraph.store import Store, connect
@@ -50,7 +51,10 @@ def beside(video: Path, captions: list[dict[str, Any]] = CAPTIONS, meta: dict[st
 def run(path: Path, store: Store, tmp_path: Path, *, options: Options = OPTIONS, **more: Any) -> IngestReport:
     tools = more.pop("tools", None) or Tools(HashEmbedder())
     store.claim_embedding("text", tools.embedder.name, tools.embedder.dimension)
-    return ingest(path, store=store, tools=tools, assets=Assets(tmp_path / "assets"), options=options, **more)
+    asked = Asked(*(more.pop(name, None) for name in ("camera", "start_ms", "tz")))
+    report, again = more.pop("report", lambda progress: None), more.pop("again", False)
+    site = Site(store, tools, Assets(tmp_path / "assets"), options, Shared(**more), report)
+    return ingest(path, site, asked, again=again)
 
 
 def exported(store: Store) -> list[tuple[str, dict[str, Any]]]:
@@ -122,18 +126,18 @@ def test_a_name_or_description_only_a_deleted_document_gave_is_gone(
         entity = {"name": name, "type": "person", "id": "p1", "description": description}
         return [{"start": 0, "end": 1, "text": f"{name} waits.", "entities": [entity]}]
 
-    first, second = make_video("a.mp4", 2, seed=1), make_video("b.mp4", 2, seed=2)
-    beside(first, named("Ana", "in red"), None)
-    beside(second, named("Dr. Ruiz", "in blue"), None)
-    report, _ = run(first, store, tmp_path), run(second, store, tmp_path)
-    assert rows(store, "FOR e IN entities RETURN [e.name, e.aliases, e.description]") == [
-        ["Ana", ["Ana", "Dr. Ruiz"], "in red"]
-    ]
-    deletion = store.delete_document(report.document)
-    assert [entity["name"] for entity in deletion.renamed] == ["Dr. Ruiz"]
-    assert rows(store, "FOR e IN entities RETURN [e.name, e.aliases, e.description]") == [
-        ["Dr. Ruiz", ["Dr. Ruiz"], "in blue"]
-    ]
+    told = {"a.mp4": ("Ana", "in red"), "b.mp4": ("Dr. Ruiz", "in blue")}
+    by_key = {}
+    for seed, (file, (name, description)) in enumerate(told.items()):
+        video = make_video(file, 2, seed=seed)
+        beside(video, named(name, description), None)
+        by_key[run(video, store, tmp_path).document] = (name, description)
+    (first, (name, description)), (_, (other, otherwise)) = sorted(by_key.items())
+    names = "FOR e IN entities RETURN [e.name, e.aliases, e.description]"
+    assert rows(store, names) == [[name, ["Ana", "Dr. Ruiz"], description]]
+    deletion = store.removal.document(first)
+    assert [entity["name"] for entity in deletion.renamed] == [other]
+    assert rows(store, names) == [[other, [other], otherwise]]
 
 
 def test_relations_carry_interval_camera_chunk_and_supporting_text(
@@ -207,7 +211,7 @@ def test_deleting_leaves_what_other_documents_share_and_no_orphan(
     beside(first)
     beside(second, CAPTIONS[1:], {**META, "camera": {"label": "Gate"}})
     report, other = run(first, store, tmp_path), run(second, store, tmp_path)
-    store.delete_document(report.document)
+    store.removal.document(report.document)
     (bob,) = rows(store, "FOR e IN entities RETURN e")
     assert (bob["name"], bob["cameras"]) == ("Bob", ["gate"])
     assert bob["last_ms"] - bob["first_ms"] == 1_000
@@ -343,7 +347,7 @@ def test_any_file_name_is_ingested_and_kept_as_it_is(
 CHILD = """
     import sys
     from pathlib import Path
-    from vgraph.ingest import Options, Tools, ingest
+    from vgraph.ingest import Options, Site, Tools, ingest
     from vgraph.media.assets import Assets
     from vgraph.models.offline import HashEmbedder
     from vgraph.store import Store, connect
@@ -354,7 +358,7 @@ CHILD = """
         store.claim_embedding("text", tools.embedder.name, tools.embedder.dimension)
         print("begin", flush=True)
         options = Options(window_ms=500, frame_width=64, batch_segments=1)
-        ingest(Path(sys.argv[2]), store=store, tools=tools, assets=Assets(folder / "assets"), options=options)
+        ingest(Path(sys.argv[2]), Site(store, tools, Assets(folder / "assets"), options))
     print("done", flush=True)
 """
 
@@ -433,7 +437,7 @@ def test_a_document_deleted_while_it_is_ingested_leaves_nothing_behind(
     beside(video)
 
     def delete() -> None:
-        store.delete_document(store.documents()[0]["_key"])
+        store.removal.document(store.documents()[0]["_key"])
 
     with pytest.raises(UserError, match="was deleted"):
         run(video, store, tmp_path, report=when_first_told("chunks", delete))

@@ -252,7 +252,7 @@ def test_neighbours_are_stitched_along_the_chain_within_the_filters(filled: Stor
 
 def test_deleting_a_document_leaves_the_other_untouched(filled: Store) -> None:
     before = [r for r in filled.export() if r[1].get("document") == "two"]
-    deletion = filled.delete_document("one")
+    deletion = filled.removal.document("one")
     removed = deletion.removed
     assert not deletion.renamed
     assert removed["chunks"] == 40 and removed["documents"] == 1 and "entities" not in removed
@@ -260,12 +260,12 @@ def test_deleting_a_document_leaves_the_other_untouched(filled: Store) -> None:
     assert filled.aql("FOR e IN entities RETURN e.cameras").rows == [["gate"]] * 5
     assert set(hits(filled, Filters(), k=80)) == {f"two-{n:04d}" for n in range(40)}
     with pytest.raises(NotFoundError):
-        filled.delete_document("one")
+        filled.removal.document("one")
 
 
 def test_deleting_the_last_document_leaves_only_cameras(filled: Store) -> None:
-    filled.delete_document("one")
-    filled.delete_document("two")
+    filled.removal.document("one")
+    filled.removal.document("two")
     left = {name for name, count in filled.counts().items() if count}
     assert left == {"cameras", schema.META}
 
@@ -334,10 +334,10 @@ def test_what_a_deletion_removes_elsewhere_goes_before_the_document_does(filled:
 
     before = filled.counts()
     with pytest.raises((OSError, StoreError)):
-        filled.delete_document("one", also=fails)
+        filled.removal.document("one", also=fails)
     assert filled.counts() == before
     removed: list[str] = []
-    filled.delete_document("one", also=removed.append)
+    filled.removal.document("one", also=removed.append)
     assert removed == ["one"] and filled.document("one") is None
 
 

@@ -233,12 +233,13 @@ def _chunk(place: Place, chunk: Chunk, vector: NDArray[np.float32]) -> Record:
         "ocr": text.ocr,
         "text": text.text,
         "lines": [line_row(line) for line in text.lines],
+        "fused": [line_row(line) for line in text.fused],
         "origins": text.origins,
         "extraction": chunk.extraction.method,
         "frames": [[frame.offset_ms, frame.asset] for frame in signals.frames],
         "warnings": list(chunk.warnings),
         "embedding": vector.tolist(),
-        "known_ms": place.at(chunk.known_offset_ms),
+        **_known(place, chunk.known_offset_ms),
         **_span(place, segment.offset_ms, segment.end_offset_ms),
     }
 
@@ -278,12 +279,13 @@ def _chain(place: Place, segments: Sequence[Segment]) -> Iterator[Record]:
 
 @dataclass(frozen=True, slots=True)
 class _Appearance:
-    """An entity in a chunk: when, by which sense, under which name."""
+    """An entity in a chunk: when, by which sense, under which name. `known_offset_ms`: when it was known that this is meant."""
 
     mention: Mention
     modality: str
     offset_ms: int
     end_offset_ms: int
+    known_offset_ms: int
 
 
 def batch_entities(place: Place, chunks: Sequence[Chunk]) -> list[Record]:
@@ -337,22 +339,21 @@ def entity_text(record: Record) -> str:
 
 
 def _appearances(place: Place, chunk: Chunk) -> Iterator[_Appearance]:
-    """Every appearance by every sense; what only the extraction knows of spans the lines that name it, or the chunk."""
-    signals, segment = chunk.signals, chunk.signals.segment
+    """Every appearance by every sense; what only the extraction knows of spans the lines that name it, else its relations, else the chunk."""
+    signals, segment, known = chunk.signals, chunk.signals.segment, chunk.known_offset_ms
     by_name = _by_name(chunk)
     own = {identity(m): m for m in chunk.extraction.entities}
     told: set[tuple[str, str, str | None]] = set()
     for name, modality, start, end, meant in _named_spans(chunk):
         if mention := (own.get(identity(meant)) if meant else None) or by_name.get(normal_name(name)):
             told.add(identity(mention))
-            yield _Appearance(
-                mention, modality, max(start, segment.offset_ms), min(max(start, end), segment.end_offset_ms)
-            )
+            start, end = max(start, segment.offset_ms), min(max(start, end), segment.end_offset_ms)
+            yield _Appearance(mention, modality, start, end, known)
     for _, mention, start, end in followed(signals, place.document):
-        yield _Appearance(mention, "detection", start, end)
+        yield _Appearance(mention, "detection", start, end, known)
     for which, mention in own.items():
         if which not in told:
-            yield _Appearance(mention, "extraction", *_naming_lines(normal_name(mention.name), chunk))
+            yield _Appearance(mention, "extraction", *_extracted(mention, chunk))
 
 
 def _by_name(chunk: Chunk) -> dict[str, Mention]:
@@ -373,11 +374,17 @@ def _named_spans(chunk: Chunk) -> Iterator[tuple[str, str, int, int, Mention | N
         yield read.text, "ocr", read.offset_ms, read.offset_ms, None
 
 
-def _naming_lines(name: str, chunk: Chunk) -> tuple[int, int]:
-    lines = [line for line in chunk.text.lines if name in normal_name(line.text)]
-    if not lines:
-        return chunk.signals.segment.offset_ms, chunk.signals.segment.end_offset_ms
-    return min(line.offset_ms for line in lines), max(line.end_offset_ms for line in lines)
+def _extracted(mention: Mention, chunk: Chunk) -> tuple[int, int, int]:
+    """The span of the lines that name it and when they were known. "She" may be named by a later chunk: then that of its relations."""
+    name, known = normal_name(mention.name), chunk.known_offset_ms
+    lines = [line for line in (*chunk.text.lines, *chunk.text.fused) if name in normal_name(line.text)]
+    if lines:
+        return min(line.offset_ms for line in lines), max(line.end_offset_ms for line in lines), known
+    own = [relation for relation in chunk.extraction.relations if mention in relation.ends]
+    spans = [(*_held(relation, chunk), max(known, relation.known_offset_ms or 0)) for relation in own]
+    if not spans:
+        return chunk.signals.segment.offset_ms, chunk.signals.segment.end_offset_ms, known
+    return min(span[0] for span in spans), max(span[1] for span in spans), min(span[2] for span in spans)
 
 
 def _mentions(place: Place, chunk: Chunk) -> Iterator[Record]:
@@ -387,6 +394,8 @@ def _mentions(place: Place, chunk: Chunk) -> Iterator[Record]:
             "mention": seen.mention.name,
             "description": seen.mention.description,
             "confidence": seen.mention.confidence,
+            **_known(place, seen.known_offset_ms),
+            **_described(place, seen),
             **_span(place, seen.offset_ms, seen.end_offset_ms),
         }
         stamp = f"{seen.offset_ms}-{seen.modality}"
@@ -406,22 +415,40 @@ def _links(place: Place, chunk: Chunk, recorded_ms: int) -> Iterator[Record]:
 
 
 def _link(place: Place, chunk: Chunk, relation: Relation, ends: tuple[Mention, Mention], recorded_ms: int) -> Record:
-    segment = chunk.signals.segment
-    start = segment.offset_ms if relation.offset_ms is None else relation.offset_ms
-    end = segment.end_offset_ms if relation.end_offset_ms is None else relation.end_offset_ms
+    start, end = _held(relation, chunk)
     carries = {
         "relation": relation.relation,
         "chunk": _key(place, chunk),
         "supporting_text": relation.supporting_text,
         "confidence": relation.confidence,
-        "method": chunk.extraction.method,
-        "known_ms": place.at(max(chunk.known_offset_ms, end)),
+        "method": relation.method or chunk.extraction.method,
+        "sources": list(relation.sources),
+        "time_confidence": relation.time_confidence,
+        "time_reason": relation.time_reason,
+        **_known(place, max(chunk.known_offset_ms, end, relation.known_offset_ms or 0)),
         "recorded_ms": recorded_ms,
         "retracted_ms": None,
         **_span(place, start, end),
     }
     stamp = f"{relation.relation}-{start}-{place.document}"
     return _edge("LINKS_TO", _entity_id(ends[0]), _entity_id(ends[1]), place, carries, stamp)
+
+
+def _held(relation: Relation, chunk: Chunk) -> tuple[int, int]:
+    segment = chunk.signals.segment
+    start = segment.offset_ms if relation.offset_ms is None else relation.offset_ms
+    return start, segment.end_offset_ms if relation.end_offset_ms is None else relation.end_offset_ms
+
+
+def _known(place: Place, offset_ms: int) -> dict[str, int]:
+    """When all that a record says had been recorded: before that, no question may be answered from it."""
+    return {"known_ms": place.at(offset_ms), "known_offset_ms": offset_ms}
+
+
+def _described(place: Place, seen: _Appearance) -> dict[str, int]:
+    """The same of a mention's description: a model may have made it of a whole unit."""
+    offset = max(seen.known_offset_ms, seen.mention.described_offset_ms or 0)
+    return {"described_ms": place.at(offset), "described_offset_ms": offset}
 
 
 def _seen(place: Place, chunk: Chunk) -> Iterator[Record]:

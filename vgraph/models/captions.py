@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from vgraph.errors import BadReply
 from vgraph.models import ChatModel
 from vgraph.prompts import prompt, quoted
 from vgraph.types import Caption, Mention, Message, Relation, Segment
 
+T = TypeVar("T")
 _TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": ["number", "null"]}
 _LONGEST_TRANSCRIPT: Final = 20_000
@@ -105,7 +106,7 @@ def _relation(item: Mapping[str, Any], segment: Segment, text: str) -> Relation:
     )
 
 
-def spread(frames: Sequence[tuple[int, bytes]], count: int) -> list[tuple[int, bytes]]:
+def spread(frames: Sequence[T], count: int) -> list[T]:
     """At most `count` frames, evenly spread, the first and the last among them."""
     if len(frames) <= count:
         return list(frames)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from vgraph.errors import ModelError
 from vgraph.models.loading import clean, require
+from vgraph.models.meter import spend
 from vgraph.types import Usage
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ OPENAI: Final = "https://api.openai.com/v1"
 _RETRIED: Final = frozenset({408, 409, 429})
 _LONGEST_WAIT_S: Final = 60.0
 _MESSAGE_LIMIT: Final = 300
+_TOO_LONG: Final = (
+    "context length", "context_length", "context size", "context window", "maximum context", "exceed_context",
+    "too many tokens", "too many input tokens", "input is too long", "prompt is too long", "maximum input length", "reduce the length",
+)  # fmt: skip
 _LARGEST_REPLY: Final = 64 << 20
 """Bytes; thousands of embeddings fit."""
 
@@ -55,6 +61,13 @@ class EndpointError(ModelError):
         """Whether the server refused the request as such and its message names one of the words."""
         refused = self.status in {400, 404, 415, 422, 500, 501}
         return refused and any(word in str(self).lower() for word in words)
+
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the server says that the request does not fit the model's context, in the words of the servers we know."""
+        refused = self.status in {400, 413, 422, 500}
+        return refused and any(words in str(self).lower() for words in _TOO_LONG)
 
 
 class Endpoint:
@@ -137,6 +150,7 @@ class Endpoint:
         return value
 
     def _count(self, stage: str, usage: Usage) -> None:
+        spend(usage)
         with self._lock:
             self.usage[stage] = self.usage.get(stage, Usage()) + usage
 
@@ -197,7 +211,8 @@ def usage_of(reply: Mapping[str, Any]) -> Usage:
 
 
 def _whole(value: object) -> int:
-    return int(value) if isinstance(value, int | float) else 0
+    """A count; 0 for what is none (`1e999` is JSON)."""
+    return int(value) if isinstance(value, int | float) and math.isfinite(value) else 0
 
 
 def _json_object(content: bytes) -> dict[str, Any] | None:

@@ -48,7 +48,7 @@ class Derived:
 
     def similar(self, keys: Sequence[str], camera: str, *, eta: float, top: int, probe: int) -> list[dict[str, Any]]:
         """The chunks most like each of these, which are all of one camera: {chunk, document, near: {chunk, document, camera, weight}[]}."""
-        binds = {"keys": list(keys), "camera": camera, "eta": eta, "top": top, "probe": probe}
+        binds: dict[str, Any] = {"keys": list(keys), "camera": camera, "eta": eta, "top": top, "probe": probe}
         try:
             return list(run(self._db, "similar_chunks", **binds))
         except StoreError as error:

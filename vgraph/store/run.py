@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
+from vgraph.errors import StoreError
 from vgraph.store import schema
 from vgraph.store.resources import query
 from vgraph.store.translate import translated
 from vgraph.types import Filters
+
+T = TypeVar("T")
+CONFLICT = 1200
+ATTEMPTS = 5
 
 
 class Transaction:
@@ -67,3 +72,14 @@ def filter_binds(filters: Filters) -> dict[str, Any]:
         "end_ms": filters.end_ms,
         "not_after": filters.not_after,
     }
+
+
+def until_undisturbed(write: Callable[[], T]) -> T:
+    """Run a transaction, again when it lost a race with another writer."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return write()
+        except StoreError as error:
+            if error.number != CONFLICT:
+                raise
+    return write()

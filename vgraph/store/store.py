@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
-from vgraph.errors import ModelMismatch, NotFoundError, StoreError, UserError
+from vgraph.errors import ModelMismatch, StoreError, UserError
 from vgraph.store import schema
+from vgraph.store.clocks import Clocks
 from vgraph.store.connect import Connection
-from vgraph.store.run import Transaction, filter_binds, one, run
+from vgraph.store.derived import Derived
+from vgraph.store.identities import Identities
+from vgraph.store.ledgers import Ledgers
+from vgraph.store.removal import Removal
+from vgraph.store.run import Transaction, filter_binds, one, run, until_undisturbed
 from vgraph.store.translate import translated
 from vgraph.types import Filters, GraphDelta, Hit, Record
 
 TEXT_EMBEDDED = ("chunks", "entities", "communities")
 NO_VECTOR_INDEX = frozenset({1554, 1555})
-CONFLICT = 1200
-ATTEMPTS = 5
-T = TypeVar("T")
-LEDGER = "ledger"
 KEY = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}")
 """What can be a key at all."""
-UNTIMED = ("_id", "_rev", "recorded_ms")
-OF_A_DOCUMENT = (
-    "chunks", "frames", "utterances", "tracks", "NEXT_CHUNK", "PART_OF", "RECORDED_BY", "HAS_ENTITY", "LINKS_TO",
-    "SEEN_IN", "DEPICTS", "SIMILAR_TO", LEDGER,
-)  # fmt: skip
+UNTIMED = ("_id", "_rev", "recorded_ms", "seconds", "attempts", "spent")
+"""What is not exported: revisions, times of writing, and what it cost to get there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,6 @@ class EmbeddingSpace:
     model: str
     dimension: int
     spec: str
-
-
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """What a deletion removed, by collection, and the entities (`_key type name description`) whose embedding no longer fits."""
-
-    removed: Mapping[str, int]
-    renamed: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +53,8 @@ class Store:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._db: schema.Database = connection.database
+        self._writing = threading.RLock()
+        """The writers of this process take turns, so that videos ingested at once do not collide in the database."""
 
     @classmethod
     def open(cls, connection: Connection, language: str = "en") -> Store:
@@ -78,6 +72,31 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @cached_property
+    def identities(self) -> Identities:
+        """Which entities are one, and what was decided of it."""
+        return Identities(self._db, self._writing)
+
+    @cached_property
+    def derived(self) -> Derived:
+        """What the graph derives from itself."""
+        return Derived(self._db)
+
+    @cached_property
+    def clocks(self) -> Clocks:
+        """Cameras' clocks, the times that hang on them, and what was recorded when."""
+        return Clocks(self._db, self._writing)
+
+    @cached_property
+    def ledgers(self) -> Ledgers:
+        """How far ingests have come, and what models have answered."""
+        return Ledgers(self._db, self._writing)
+
+    @cached_property
+    def removal(self) -> Removal:
+        """Taking out of the graph."""
+        return Removal(self._db, self._writing)
 
     # --- schema and models ----------------------------------------------------------------------------------------------
 
@@ -150,6 +169,15 @@ class Store:
     def write_embeddings(self, collection: str, records: Sequence[Record]) -> None:
         run(self._db, "write_embeddings", records=[dict(record) for record in records], collection=collection)
 
+    def entities_to_embed(self, document: str) -> list[dict[str, Any]]:
+        """Entities that a document mentions: {_key, type, name, description, embedded: hash of the text their embedding is of}."""
+        return list(run(self._db, "entities_to_embed", document=document))
+
+    def write_entity_embeddings(self, records: Sequence[Record]) -> None:
+        """Embeddings of entities; one that was renamed meanwhile is left to whoever renamed it."""
+        with self._writing:
+            run(self._db, "write_entity_embeddings", records=[dict(record) for record in records])
+
     def end_reembedding(self) -> None:
         known = self.meta("embedding_text") or {}
         facts = {name: value for name, value in known.items() if not name.startswith("_")}
@@ -173,7 +201,8 @@ class Store:
         `holding` names a document and its configuration: where it was removed or made anew meanwhile, nothing is written and UserError
         is raised.
         """
-        _until_undisturbed(lambda: self._apply(delta, holding))
+        with self._writing:
+            until_undisturbed(lambda: self._apply(delta, holding))
 
     def _apply(self, delta: GraphDelta, holding: tuple[str, str] | None) -> None:
         records = {**delta.vertices, **delta.edges}
@@ -186,30 +215,6 @@ class Store:
 
     def _transaction(self, write: Sequence[str]) -> Transaction:
         return Transaction(self._db, write)
-
-    def delete_document(self, key: str, also: Callable[[str], object] = lambda key: None) -> Deletion:
-        """Remove a document and all that hangs on it; entities seen elsewhere stay, with what is left of their times, cameras and names.
-
-        `also` removes what lies outside of the database. It is called last before the document is gone for good, so that an interrupted
-        deletion can be run again; it is, when another writer came between.
-        """
-        if self.document(key) is None:
-            raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
-        before = self.counts()
-        renamed = _until_undisturbed(lambda: self._delete(key, also))
-        after = self.counts()
-        removed = {name: before[name] - after[name] for name in before if before[name] != after[name]}
-        return Deletion(removed, renamed)
-
-    def _delete(self, key: str, also: Callable[[str], object]) -> tuple[Record, ...]:
-        with self._transaction((*OF_A_DOCUMENT, "documents", "entities", "SAME_AS")) as db:
-            touched = list(run(db, "entities_of_document", document=key))
-            for collection in OF_A_DOCUMENT:
-                run(db, "remove_of_document", document=key, collection=collection)
-            run(db, "remove_document", document=key)
-            renamed = _settle_entities(db, touched)
-            also(key)
-        return renamed
 
     # --- reading --------------------------------------------------------------------------------------------------------
 
@@ -231,15 +236,15 @@ class Store:
     def cameras(self) -> list[dict[str, Any]]:
         return list(run(self._db, "list_cameras"))
 
-    def ledger(self, document: str) -> dict[str, dict[str, Any]]:
-        """What of a document's ingest is finished: entry by key."""
-        return {entry["_key"]: entry for entry in run(self._db, "read_ledger", document=document)}
-
     def utterances(self, document: str) -> list[dict[str, Any]]:
         return list(run(self._db, "read_utterances", document=document))
 
     def tracks(self, document: str) -> list[dict[str, Any]]:
         return list(run(self._db, "read_tracks", document=document))
+
+    def frames(self, chunks: Sequence[str]) -> list[dict[str, Any]]:
+        """Pictures kept of chunks (keys), in order of time: {offset_ms, asset, width, height, embedding}."""
+        return list(run(self._db, "read_frames", chunks=list(chunks)))
 
     def counts(self) -> dict[str, int]:
         """Number of records in every collection."""
@@ -341,17 +346,6 @@ class Store:
 _MODIFYING = frozenset({"InsertNode", "UpdateNode", "ReplaceNode", "RemoveNode", "UpsertNode"})
 
 
-def _until_undisturbed(write: Callable[[], T]) -> T:
-    """Run a transaction, again when it lost a race with another writer."""
-    for _ in range(ATTEMPTS - 1):
-        try:
-            return write()
-        except StoreError as error:
-            if error.number != CONFLICT:
-                raise
-    return write()
-
-
 def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
     records = [row if isinstance(row, dict) else dict(row) for row in rows]
     if collection == "entities":
@@ -367,14 +361,3 @@ def _hold(db: schema.Database, document: str, config: str) -> None:
         raise UserError(
             f"document {document} was deleted, or begun anew with other settings, while it was being ingested"
         )
-
-
-def _settle_entities(db: schema.Database, touched: Sequence[str]) -> tuple[Record, ...]:
-    """After a deletion: entities nothing mentions go, the others become what is left of them. The renamed ones are returned."""
-    uses = list(run(db, "entity_uses", entities=list(touched)))
-    gone = [use["_key"] for use in uses if not use["uses"]]
-    kept = [use for use in uses if use["uses"]]
-    run(db, "remove_identities", entities=[f"entities/{key}" for key in gone])
-    run(db, "remove_entities", keys=gone)
-    run(db, "update_entities", records=[{k: v for k, v in use.items() if k not in ("uses", "renamed")} for use in kept])
-    return tuple(use for use in kept if use["renamed"])
