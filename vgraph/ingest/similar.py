@@ -50,11 +50,12 @@ def link_similar(store: Store, options: SimilarOptions, report: Callable[[Progre
 def _link(store: Store, pending: Pending, options: SimilarOptions) -> None:
     """A clip of which nothing was said is like nothing: it only loses the edges it may have had."""
     chunks = store.derived.chunks(pending.document)
-    limits = {"eta": options.eta, "top": options.top, "probe": PROBED * options.top}
     for begin in range(0, len(chunks), BATCH):
         batch = chunks[begin : begin + BATCH]
         described = [chunk["_key"] for chunk in batch if chunk["described"]]
-        found = store.derived.similar(described, pending.camera, **limits)
+        found = store.derived.similar(
+            described, pending.camera, eta=options.eta, top=options.top, probe=PROBED * options.top
+        )
         edges = [edge for row in found for edge in _edges(row, pending.camera)]
         store.derived.relink([chunk["_key"] for chunk in batch], edges)
 

@@ -101,7 +101,8 @@ def most_telling(lines: Sequence[str], count: int) -> list[str]:
     frequency = Counter(word for line in lines for word in _words(line))
     total = sum(frequency.values()) or 1
     weight = {word: number / total for word, number in frequency.items()}
-    left, chosen = [line for line in distinct if words[line]], []
+    left = [line for line in distinct if words[line]]
+    chosen: list[str] = []
     while left and len(chosen) < count:
         best = max(left, key=lambda line: sum(weight[word] for word in words[line]) / len(words[line]))
         left.remove(best)

@@ -96,7 +96,8 @@ def _cluster(
 
 def _affected(store: Store, touched: set[str]) -> tuple[dict[str, dict[str, Any]], set[str]]:
     """The themes of some entities, by key, and all entities these hold, with the themes of those."""
-    members, known, fresh = set(touched), {}, set(touched)
+    members, fresh = set(touched), set(touched)
+    known: dict[str, dict[str, Any]] = {}
     while fresh:
         found = {row["_key"]: row for row in store.derived.themes_of(sorted(fresh)) if row["_key"] not in known}
         known |= found
