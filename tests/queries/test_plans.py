@@ -18,7 +18,10 @@ IDS = [f"chunks/{key}" for key in KEYS]
 LEGS = {"vector": vector(), "text": "crate 7", "k": 5, "leg_k": 10, "rrf_k": 60}
 
 BINDS: dict[str, dict[str, Any]] = {
+    "clock_documents": {"camera": "dock"},
+    "clock_reads": {"document": "one"},
     "coverage": {"cameras": ["dock"], "start_ms": 0, "end_ms": 5000},
+    "coverage_stretches": {"cameras": ["dock"], "start_ms": 0, "end_ms": 5000, "join_ms": 0},
     "communities_of_document": {"document": "one"},
     "derive_pending": {"stage": "similar", "config": "c"},
     "document_chunks": {"document": "one"},
@@ -38,6 +41,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "read_chunks": {**FILTERED, "keys": KEYS},
     "read_ledger": {"document": "one"},
     "read_texts": {"@collection": "chunks", "after": "", "limit": 10},
+    "read_times": {"document": "one", "@collection": "chunks"},
     "read_tracks": {"document": "one"},
     "read_utterances": {"document": "one"},
     "remove_communities": {"keys": KEYS},
@@ -51,6 +55,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "remove_similar_to": {"document": "one"},
     "similar_chunks": {"keys": KEYS, "camera": "dock", "eta": 0.4, "top": 2, "probe": 8},
     "similar_chunks_exact": {"keys": KEYS, "camera": "dock", "eta": 0.4, "top": 2, "probe": 8},
+    "settle_times": {"keys": ["p1"]},
     "stitch_chunks": {**FILTERED, "chunks": IDS, "neighbours": 2},
     "theme_entities": {"keys": ["p1"]},
     "theme_links": {"ids": ["entities/p1"]},
@@ -59,13 +64,17 @@ BINDS: dict[str, dict[str, Any]] = {
     "theme_span": {"keys": KEYS},
     "theme_texts": {"keys": KEYS},
     "themes_of_document": {"document": "one"},
+    "update_camera": {"key": "dock", "values": {}},
+    "update_document": {"key": "one", "values": {}},
     "update_entities": {"records": []},
+    "update_times": {"records": [], "@collection": "chunks"},
     "window_texts": {"document": "one"},
     "write_embeddings": {"records": [], "@collection": "chunks"},
     "write_records": {"records": [], "@collection": "chunks"},
 }
 
 WHOLE: dict[str, set[str]] = {
+    "coverage_stretches": {"cameras"},
     "derive_pending": {"documents"},
     "export_collection": {"chunks"},
     "list_cameras": {"cameras"},
@@ -76,7 +85,10 @@ WHOLE: dict[str, set[str]] = {
 """Collections a query is meant to read whole: it lists them."""
 
 INTENDED: dict[str, set[str]] = {
+    "clock_documents": {"camera_start"},
+    "clock_reads": {"document_index"},
     "coverage": {"camera_start"},
+    "coverage_stretches": {"camera_start"},
     "communities_of_document": {"document"},
     "document_chunks": {"document_index"},
     "documents_similar_to": {"other"},
@@ -87,6 +99,7 @@ INTENDED: dict[str, set[str]] = {
     "hybrid_chunks_exact": {"camera_start"},
     "read_chunks": {"primary"},
     "read_ledger": {"document"},
+    "read_times": {"document_index"},
     "read_tracks": {"document_start"},
     "read_utterances": {"document_start"},
     "remove_identities": {"edge"},
@@ -98,6 +111,7 @@ INTENDED: dict[str, set[str]] = {
     "remove_similar_to": {"other"},
     "similar_chunks": {"embedding", "primary"},
     "similar_chunks_exact": {"camera_start", "primary"},
+    "settle_times": {"edge"},
     "stitch_chunks": {"edge"},
     "theme_entities": {"primary"},
     "theme_links": {"edge"},
