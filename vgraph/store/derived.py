@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vgraph.errors import StoreError
 from vgraph.store import schema
-from vgraph.store.run import Transaction, one, run
+from vgraph.store.run import Transaction, one, run, until_undisturbed
 from vgraph.types import Record
 
 NO_VECTOR_INDEX = frozenset({1554, 1555})
@@ -27,8 +28,19 @@ class Pending:
 class Derived:
     """Reads what the graph stages need and writes what they make, each batch whole or not at all."""
 
-    def __init__(self, db: schema.Database) -> None:
-        self._db = db
+    def __init__(self, db: schema.Database, writing: threading.RLock) -> None:
+        """`writing` is the lock that all writers of this process take their turn by."""
+        self._db, self._writing = db, writing
+
+    def _write(self, collections: Sequence[str], action: Callable[[schema.Database], None]) -> None:
+        """One transaction, whole or not at all; run again where another writer came between."""
+
+        def write() -> None:
+            with Transaction(self._db, collections) as db:
+                action(db)
+
+        with self._writing:
+            until_undisturbed(write)
 
     def pending(self, stage: str, config: str) -> list[Pending]:
         """Documents whose `stage` was not done under this configuration, or that have changed since; by camera and time."""
@@ -38,7 +50,7 @@ class Derived:
     def done(self, stage: str, pending: Iterable[Pending]) -> None:
         """Remember that a stage is done for documents."""
         entries = [_entry(stage, one) for one in pending]
-        run(self._db, "write_records", records=entries, collection="ledger")
+        self._write(("ledger",), lambda db: _put(db, "ledger", entries))
 
     # --- likeness between clips -----------------------------------------------------------------------------------------
 
@@ -58,9 +70,12 @@ class Derived:
 
     def relink(self, chunks: Sequence[str], edges: Sequence[Record]) -> None:
         """Put these edges in the place of all SIMILAR_TO that leave the chunks (keys)."""
-        with Transaction(self._db, ("SIMILAR_TO",)) as db:
+
+        def relink(db: schema.Database) -> None:
             run(db, "remove_edges_from", ids=[f"chunks/{key}" for key in chunks], collection="SIMILAR_TO")
-            run(db, "write_records", records=list(edges), collection="SIMILAR_TO")
+            _put(db, "SIMILAR_TO", edges)
+
+        self._write(("SIMILAR_TO",), relink)
 
     # --- summaries ------------------------------------------------------------------------------------------------------
 
@@ -83,20 +98,26 @@ class Derived:
         """Write communities with the edges that lead into them; those `gone` (keys) disappear with all theirs."""
         written = [f"communities/{record['_key']}" for record in records]
         left = [f"communities/{key}" for key in gone]
-        with Transaction(self._db, ("communities", *SUMMARY_EDGES)) as db:
+
+        def replace(db: schema.Database) -> None:
             for collection in SUMMARY_EDGES:
                 run(db, "remove_edges_to", ids=written + left, collection=collection)
             run(db, "remove_edges_from", ids=left, collection="SUMMARY_OF")
             run(db, "remove_communities", keys=list(gone))
-            run(db, "write_records", records=list(records), collection="communities")
+            _put(db, "communities", records)
             for collection, rows in edges.items():
-                run(db, "write_records", records=list(rows), collection=collection)
+                _put(db, collection, rows)
+
+        self._write(("communities", *SUMMARY_EDGES), replace)
 
     def replace_top(self, document: str, edges: Sequence[Record]) -> None:
         """Put these SUMMARY_OF edges in the place of all that lead to a document."""
-        with Transaction(self._db, ("SUMMARY_OF",)) as db:
+
+        def replace(db: schema.Database) -> None:
             run(db, "remove_edges_to", ids=[f"documents/{document}"], collection="SUMMARY_OF")
-            run(db, "write_records", records=list(edges), collection="SUMMARY_OF")
+            _put(db, "SUMMARY_OF", edges)
+
+        self._write(("SUMMARY_OF",), replace)
 
     # --- themes ---------------------------------------------------------------------------------------------------------
 
@@ -124,6 +145,11 @@ class Derived:
     def theme_span(self, chunks: Sequence[str]) -> dict[str, Any]:
         """{start_ms, end_ms, known_ms} of chunks (keys) together."""
         return one(run(self._db, "theme_span", keys=list(chunks)))
+
+
+def _put(db: schema.Database, collection: str, records: Sequence[Record]) -> None:
+    if records:
+        run(db, "write_records", records=list(records), collection=collection)
 
 
 def forget_derived(db: schema.Database, document: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from vgraph.errors import ModelMismatch, StoreError, UserError
 from vgraph.store import schema
+from vgraph.store.audit import Audit
 from vgraph.store.clocks import Clocks
 from vgraph.store.connect import Connection
 from vgraph.store.derived import Derived
@@ -81,7 +82,7 @@ class Store:
     @cached_property
     def derived(self) -> Derived:
         """What the graph derives from itself."""
-        return Derived(self._db)
+        return Derived(self._db, self._writing)
 
     @cached_property
     def clocks(self) -> Clocks:
@@ -97,6 +98,11 @@ class Store:
     def removal(self) -> Removal:
         """Taking out of the graph."""
         return Removal(self._db, self._writing)
+
+    @cached_property
+    def audit(self) -> Audit:
+        """What should not be in the graph."""
+        return Audit(self._db, self._writing)
 
     # --- schema and models ----------------------------------------------------------------------------------------------
 
@@ -267,7 +273,10 @@ class Store:
         found = self._approximate(binds)
         if found is None or found["near"] < leg_k:
             found = one(run(self._db, "hybrid_chunks_exact", **binds))
-        return tuple(Hit(row["chunk"], row["score"], row["ranks"]) for row in found["hits"])
+        return tuple(
+            Hit(row["chunk"], row["score"], {leg: rank for leg, rank in row["ranks"].items() if rank})
+            for row in found["hits"]
+        )
 
     def _approximate(self, binds: dict[str, Any]) -> dict[str, Any] | None:
         try:
