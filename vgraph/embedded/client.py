@@ -24,6 +24,7 @@ from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http import App, Request
 from vgraph.embedded.http.wire import failure
+from vgraph.embedded.passing import Passed, serialized
 
 SCHEME: Final = "embedded:"
 _HOST: Final = "embedded://localhost"
@@ -138,7 +139,7 @@ class EmbeddedHTTPClient(HTTPClient):
         auth: tuple[str, str] | None = None,
     ) -> Response:
         """Answer a request; errors are answers, as from a server."""
-        if data is not None and not isinstance(data, str | bytes):
+        if data is not None and not isinstance(data, str | bytes | Passed):
             data = data.to_string()
         start = url.find("/_", url.find("://") + 3)
         sent = {name.lower(): str(value) for name, value in headers.items()} if headers else {}
@@ -161,14 +162,9 @@ class EmbeddedHTTPClient(HTTPClient):
         return {**self.__dict__, "_app": None}
 
 
-def _dumps(value: Any) -> bytes:
-    """Bytes: the driver passes on what it is given, and nothing here wants text."""
-    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
-
-
 def open(url: str | os.PathLike[str], **options: Any) -> ArangoClient:
     """An ArangoClient for `embedded:PATH` (or a path); `options` go to ArangoClient. Close it with `client.close()`."""
     path = path_of(url) if isinstance(url, str) and is_embedded(url) else Path(url)
-    options.setdefault("serializer", _dumps)
+    options.setdefault("serializer", serialized)
     options.setdefault("deserializer", orjson.loads)
     return ArangoClient(hosts=_HOST, http_client=EmbeddedHTTPClient(path), **options)

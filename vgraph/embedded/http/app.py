@@ -98,6 +98,8 @@ class App:
             if mode is not None and mode != "false":
                 return self.jobs.start(context, keep=mode == "store")
             answer = self.answer(context)
+            if answer.status >= 400 and self._finds_out(request):
+                self._check_database(request)
         except ArangoError as error:
             answer = failure(error)
         if request.method == "HEAD":
@@ -107,7 +109,7 @@ class App:
     def answer(self, context: Context) -> Answer:
         """Answer in this thread."""
         try:
-            with held_back(len(context.request.body)):
+            with held_back(context.request.size):
                 return ROUTES.answer(context, context.request)
         except ArangoError as error:
             return failure(error)
@@ -135,12 +137,22 @@ class App:
     def _check_access(self, context: Context) -> None:
         """The database has to be there (1228), and with authentication be open to the user (11)."""
         request = context.request
-        if request.path == "/_open/auth" or (request.database == SYSTEM and not self.authenticate):
+        if request.path == "/_open/auth" or self._finds_out(request):
             return
-        with self.engine.reading() as txn:
-            if self.authenticate:
+        if self.authenticate:
+            with self.engine.reading() as txn:
                 context.access = Access(txn, context.user)
                 context.access.check_request(request)
+        self._check_database(request)
+
+    def _finds_out(self, request: Request) -> bool:
+        """Whether answering begins a transaction in the database, so that nobody needs to look before whether it is there."""
+        if self.authenticate or "x-arango-async" in request.headers:
+            return False
+        return request.database == SYSTEM or request.path == "/_api/cursor"
+
+    def _check_database(self, request: Request) -> None:
+        with self.engine.reading() as txn:
             if request.database not in txn.catalog.databases:
                 raise ArangoError(1228)
 

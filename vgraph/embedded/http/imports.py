@@ -13,6 +13,7 @@ from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http.context import Context
 from vgraph.embedded.http.router import Routes
 from vgraph.embedded.http.wire import Answer, Request, json_answer
+from vgraph.embedded.passing import Passed
 
 routes = Routes()
 
@@ -117,7 +118,7 @@ def _parsed(request: Request, tally: Tally) -> list[tuple[int, Any]]:
     """(position, document) in the form that `type` names: documents, list, auto, or rows under a header line."""
     form = request.query.get("type")
     if form == "auto":
-        form = "list" if request.body.lstrip()[:1] == b"[" else "documents"
+        form = "list" if isinstance(request.content, Passed) or request.body.lstrip()[:1] == b"[" else "documents"
     if form in ("list", "array"):
         items = request.json()
         if not isinstance(items, list):

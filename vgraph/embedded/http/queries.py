@@ -59,7 +59,7 @@ class Running:
     def end(self) -> None:
         """Keep of a query that has run what lists show, and not its request, nor the documents that a write was given."""
         self.look()
-        if self.context is not None and len(self.context.request.body) > _KEPT:
+        if self.context is not None and self.context.request.size > _KEPT:
             self.binds = {}
         self.finished, self.context, self.result = time.time(), None, None
 

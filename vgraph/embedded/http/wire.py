@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 
 from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.passing import Passed
 
 _TRUE: Final = ("1", "true", "yes", "on", "y")
 _PLAIN: Final = "text/plain; charset=utf-8"
@@ -28,7 +29,7 @@ class Request:
     database: str
     query: dict[str, str]
     headers: dict[str, str]
-    body: bytes
+    content: bytes | Passed
     auth: tuple[str, str] | None = None
 
     @classmethod
@@ -38,7 +39,7 @@ class Request:
         url: str,
         query: dict[str, str] | None = None,
         headers: dict[str, str] | None = None,
-        body: bytes | str | None = None,
+        body: bytes | str | Passed | None = None,
         auth: tuple[str, str] | None = None,
     ) -> Request:
         """From what a client gives; the URL is a path, with or without a query string, a fragment is dropped."""
@@ -52,15 +53,27 @@ class Request:
         if parts[0] == "_db" and len(parts) > 1:
             database, parts = parts[1], parts[2:]
         raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body or b""
-        if headers and headers.get("content-encoding") in ("deflate", "gzip"):
+        if isinstance(raw, bytes) and headers and headers.get("content-encoding") in ("deflate", "gzip"):
             try:
                 raw = zlib.decompress(raw, wbits=zlib.MAX_WBITS | 32)  # 32: the header tells which of the two
             except zlib.error as error:
                 raise ArangoError(400, f"handling of compressed body failed: {error}") from None
         return cls(method.upper(), "/" + "/".join(parts), parts, database, query, headers or {}, raw, auth)
 
+    @property
+    def body(self) -> bytes:
+        """The body's bytes."""
+        return self.content.text() if isinstance(self.content, Passed) else self.content
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body, about."""
+        return self.content.size if isinstance(self.content, Passed) else len(self.content)
+
     def json(self) -> Any:
-        """The body as JSON; an empty one is an empty object; 600."""
+        """The body as JSON; an empty one is an empty object; 600. It can be asked for once: it may have been passed as a value."""
+        if isinstance(self.content, Passed):
+            return self.content.take()
         if not self.body or self.body.isspace():
             return {}
         try:
