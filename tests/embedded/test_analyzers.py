@@ -231,7 +231,108 @@ class TestDefinitions:
             normalise_analyzer(name, kind, properties, features)
         assert error.value.num == 10
 
-    def test_of_types_that_need_models_or_icu_data_are_error_9(self):
+    @pytest.mark.parametrize("kind", ["classification", "nearest_neighbors"])
+    def test_that_rest_on_a_model_need_its_file(self, kind, tmp_path):
+        for properties in ({}, {"model_location": str(tmp_path / "no.bin")}, {"model_location": "x", "top_k": -1}):
+            with pytest.raises(ArangoError) as error:
+                normalise_analyzer("a", kind, properties, [])
+            assert error.value.num == 10
+        present = tmp_path / "model.bin"
+        present.write_bytes(b"")
         with pytest.raises(ArangoError) as error:
-            normalise_analyzer("a", "collation", {"locale": "en"}, [])
+            normalise_analyzer("a", kind, {"model_location": str(present)}, [])
         assert error.value.num == 9
+
+    def test_of_queries_that_read_data_are_error_10(self):
+        for query in (
+            "FOR d IN c RETURN d",
+            "RETURN DOCUMENT('c/1')",
+            "RETURN @other",
+            "RETURN TOKENS(@param, 'text_en')",
+            "FOR v IN 1..1 OUTBOUND 'c/1' e RETURN v",
+            "INSERT {} INTO c",
+            "RETURN own::f(@param)",
+            "RETURN",
+        ):
+            with pytest.raises(ArangoError) as error:
+                normalise_analyzer("a", "aql", {"queryString": query}, [])
+            assert error.value.num == 10
+
+
+class TestQueries:
+    def test_each_result_is_a_term_at_its_position(self):
+        split = {"queryString": "FOR part IN SPLIT(@param, '-') RETURN part"}
+        assert make("aql", split, []).positions("a-b-c") == (["a", "b", "c"], None)
+        assert make("aql", {**split, "collapsePositions": True}, []).positions("a-b") == (["a", "b"], [0, 0])
+
+    def test_null_is_an_empty_term_or_none(self):
+        query = "RETURN @param == 'x' ? null : UPPER(@param)"
+        assert terms("aql", {"queryString": query}, "x") == [""]
+        assert terms("aql", {"queryString": query, "keepNull": False}, "x") == []
+        assert terms("aql", {"queryString": query}, "y") == ["Y"]
+
+    def test_what_fails_gives_no_terms(self):
+        assert terms("aql", {"queryString": "RETURN ASSERT(@param != 'x', 'no') ? @param : 0"}, "x") == []
+
+    def test_results_become_what_the_return_type_says(self):
+        number = make("aql", {"queryString": "RETURN @param", "returnType": "number"}, [])
+        assert tokens("12.5", number) == [12.5] and tokens(["7", "x"], number) == [[7], [0]]
+        truth = make("aql", {"queryString": "RETURN LENGTH(@param)", "returnType": "bool"}, [])
+        assert tokens(["", "x"], truth) == [[False], [True]]
+
+    def test_plans_follow_the_text(self):
+        one = make("aql", {"queryString": "FOR i IN 1..LENGTH(@param) FILTER @param != '' RETURN i"}, [])
+        assert one.terms("abc") == ["1", "2", "3"] and one.terms("a") == ["1"] and one.terms("") == []
+
+
+class TestCollation:
+    def order(self, locale, *texts):
+        key = make("collation", {"locale": locale}, [])
+        return sorted(texts, key=lambda text: key.terms(text)[0])
+
+    def test_letters_come_before_accents_before_case(self):
+        assert self.order("en", "b", "B", "á", "a", "A", "ab", "Áb") == ["a", "A", "á", "ab", "Áb", "b", "B"]
+        assert self.order("en", "coté", "cote", "côte") == ["cote", "coté", "côte"]
+
+    def test_classes_of_characters(self):
+        assert self.order("en", "a", "7", "-", " ", "+", "б", "α") == [" ", "-", "+", "7", "a", "α", "б"]
+
+    @pytest.mark.parametrize(
+        ("locale", "ordered"),
+        [
+            ("sv", ["a", "z", "zz", "å", "ä", "ö"]),
+            ("en_US", ["a", "å", "b", "o", "ö", "z"]),
+            ("da_DK.utf-8", ["a", "z", "æ", "ø", "å"]),
+            ("es", ["n", "nz", "ñ", "o"]),
+            ("cs", ["c", "cz", "č", "d", "h", "hz", "ch", "i"]),
+            ("de", ["a", "ä", "az", "b"]),
+            ("de@collation=phonebook", ["ad", "ä", "af"]),
+            ("xx", ["a", "b"]),
+            ("", ["a", "b"]),
+        ],
+    )
+    def test_languages(self, locale, ordered):
+        assert self.order(locale, *reversed(ordered)) == ordered
+
+    @given(st.lists(st.text(max_size=6), max_size=8), st.sampled_from(["en", "sv", "cs", "de@collation=phonebook"]))
+    def test_equal_keys_are_equal_texts_but_for_their_form(self, texts, locale):
+        key = make("collation", {"locale": locale}, [])
+        for first, second in pairwise(texts):
+            if first.lower() != second.lower() and first.isascii() and second.isascii():
+                assert key.terms(first) != key.terms(second)
+
+
+def test_tokens_of_a_wildcard_analyzer_are_its_grams():
+    lower = {"type": "norm", "properties": {"locale": "en", "case": "lower"}}
+    wild = make("wildcard", {"ngramSize": 3, "analyzer": lower}, [])
+    assert tokens("FooX", wild) == ["\ufffdfo", "foo", "oox", "ox\ufffd", "x\ufffd"]
+    assert tokens([""], make("wildcard", {"ngramSize": 2}, [])) == [["\ufffd\ufffd"]]
+
+
+def test_tokens_of_an_object_are_none():
+    assert tokens({"a": 1}, TEXT_EN) is None and tokens([{}], TEXT_EN) == [None]
+
+
+def test_a_line_feed_is_graphic():
+    graphic = make("segmentation", {"break": "graphic"}, [])
+    assert graphic.terms("a\nb c\td") == ["a", "\n", "b", "c", "d"]

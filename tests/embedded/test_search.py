@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vgraph.embedded import aql, ddl, segmented, view_store
+from vgraph.embedded import analyzer_store, aql, ddl, segmented, view_store
 from vgraph.embedded.arrays import Growing, RowMap, member, narrow, pack, ranges, unpack
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
@@ -639,7 +639,7 @@ class TestOffsets:
         [found] = opened.query(
             "FOR d IN v SEARCH ANALYZER(d.t == 'quick' OR PHRASE(d.t, 'the quick'), 'off') RETURN OFFSET_INFO(d, ['t'])"
         )
-        assert found == [{"name": ["t"], "offsets": [[5, 9], [9, 5], [20, 5]]}]
+        assert found == [{"name": ["t"], "offsets": [[9, 5], [20, 5], [5, 9]]}]
         opened.engine.close()
 
 
@@ -669,3 +669,65 @@ class TestArrays:
         values.resize(5)
         assert values.view.tolist() == [0, 1, 2, 0, 0]
         assert member(np.array([1, 4, 9]), np.array([4, 9])).tolist() == [False, True, True]
+
+
+class TestPlaces:
+    def views(self, database):
+        with database.engine.writing() as txn:
+            for name, given in (
+                ("pair", {}),
+                ("named", {"latitude": ["lat"], "longitude": ["lng"]}),
+            ):
+                analyzer_store.create(txn, {"name": name, "type": "geopoint", "properties": given})
+            fields = {"pair": {"analyzers": ["pair"]}, "deep": {"fields": {"at": {"analyzers": ["named"]}}}}
+            view_store.create_view(txn, "geo", "arangosearch", {"links": {"c": {"fields": fields}}})
+            index = {"type": "inverted", "name": "inv", "fields": [{"name": "pair", "analyzer": "pair"}]}
+            ddl.create_index(txn, "c", index)
+            view_store.create_view(txn, "alias", "search-alias", {"indexes": [{"collection": "c", "index": "inv"}]})
+        database.insert(
+            {"_key": "a", "pair": [50.93, 6.93], "deep": {"at": {"lat": 50.93, "lng": 6.93}}},
+            {"_key": "b", "pair": [6.93, 50.93], "deep": {"at": {"lat": "50.93", "lng": 6.93}}},
+            {"_key": "c", "pair": [50.93], "deep": {"at": [50.93, 6.93]}},
+            {"_key": "d"},
+        )
+
+    def test_coordinates_are_latitude_first(self, database):
+        self.views(database)
+        near = "LET p = GEO_POINT(6.93, 50.94) FOR d IN {} SEARCH {} RETURN d._key"
+        by_pair = "GEO_DISTANCE(d.pair, p) < 2000"
+        assert database.query(near.format("geo", f"ANALYZER({by_pair}, 'pair')")) == ["a"]
+        assert database.query(near.format("alias", by_pair)) == ["a"]
+        assert database.query(near.format("geo", "ANALYZER(GEO_DISTANCE(d.deep.at, p) < 2000, 'named')")) == ["a"]
+        assert database.query(near.format("geo", "ANALYZER(GEO_DISTANCE(d.pair, p) > 2000, 'pair')")) == ["b"]
+        area = "GEO_POLYGON([[6, 50], [7, 50], [7, 51], [6, 51], [6, 50]])"
+        assert database.query(near.format("geo", f"ANALYZER(GEO_CONTAINS({area}, d.pair), 'pair')")) == ["a"]
+
+
+def test_a_phrase_may_lead_back(database):
+    with database.engine.writing() as txn:
+        given = {"queryString": "FOR part IN SPLIT(@param, '-') RETURN part"}
+        for name, collapsed in (("one", True), ("each", False)):
+            properties = {**given, "collapsePositions": collapsed}
+            body = {"name": name, "type": "aql", "properties": properties, "features": ["frequency", "position"]}
+            analyzer_store.create(txn, body)
+        view_store.create_view(
+            txn, "w", "arangosearch", {"links": {"c": {"fields": {"t": {"analyzers": ["one", "each"]}}}}}
+        )
+    database.insert({"_key": "a", "t": "A-B-C-D"})
+
+    def found(parts, analyzer):
+        return database.query(f"FOR d IN w SEARCH PHRASE(d.t, {parts}, '{analyzer}') RETURN d._key")
+
+    assert found("{TERM: 'B'}, 1, {TERM: 'D'}", "each") == ["a"] == found("{TERM: 'B'}, -1, {TERM: 'D'}", "each")
+    assert found("{TERM: 'B'}, 1, {TERM: 'D'}", "one") == [] and found("{TERM: 'B'}, -1, {TERM: 'D'}", "one") == ["a"]
+    assert found("{TERM: 'D'}, -2, {TERM: 'C'}", "each") == ["a"]
+
+
+def test_an_analyzer_of_numbers_indexes_numbers(database):
+    with database.engine.writing() as txn:
+        properties = {"queryString": "RETURN LENGTH(@param)", "returnType": "number"}
+        analyzer_store.create(txn, {"name": "sizes", "type": "aql", "properties": properties})
+        view_store.create_view(txn, "w", "arangosearch", {"links": {"c": {"fields": {"t": {"analyzers": ["sizes"]}}}}})
+    database.insert({"_key": "a", "t": "four"}, {"_key": "b", "t": ["a", "bcd"]})
+    assert database.query("FOR d IN w SEARCH d.t == 4 RETURN d._key") == ["a"]
+    assert database.query("FOR d IN w SEARCH d.t IN [1, 9] RETURN d._key") == ["b"]

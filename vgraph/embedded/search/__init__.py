@@ -11,7 +11,8 @@ Who calls what:
 
 from __future__ import annotations
 
-from .analyzers import BUILTIN_ANALYZERS, Analyzer, make_analyzer, normalise_analyzer, tokens
+from .analyzer_base import Analyzer
+from .analyzers import BUILTIN_ANALYZERS, make_analyzer, normalise_analyzer, tokens
 from .compile import CompiledSearch, compile_search
 from .conditions import Condition
 from .definitions import normalise_link, normalise_view

@@ -1,8 +1,7 @@
 """Analyzers: how a string becomes the terms of an index.
 
-Types, properties and defaults as in "Transforming data with Analyzers" (ArangoDB documentation). What needs ICU data,
-trained models or a running query (collation, classification, nearest_neighbors, aql) is refused with error 9 when it
-is created, as is geopoint.
+Types, properties and defaults as in "Transforming data with Analyzers" (ArangoDB documentation). Those that rest on
+more than the text have modules of their own: queries, a language's order, places, trained models.
 """
 
 from __future__ import annotations
@@ -13,130 +12,35 @@ import struct
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import snowballstemmer
 
-from vgraph.embedded.errors import ArangoError, unsupported
+from vgraph.embedded.errors import unsupported
 
 from . import words
+from .analyzer_base import (
+    Analyzer,
+    Token,
+    bad,
+    choice_property,
+    flag_property,
+    locale_property,
+    strings_property,
+    text_property,
+    whole_property,
+)
+from .aql_analyzer import Aql
 from .cityhash import city_hash64
+from .collation import Collation
+from .geo_analyzers import GeoJson, GeoPoint, GeoS2
+from .learned import Classification, NearestNeighbors
 
-Token = tuple[str, int, int, int]  # term, position increment, start and end in characters
 Value = Any
 
 FEATURES = ("frequency", "position", "offset", "norm")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _STEMMER_CACHE = 400_000
-
-
-class Analyzer:
-    """A configured analyzer. `properties` and `features` are what the HTTP API shows."""
-
-    type: ClassVar[str]
-    whole: ClassVar[bool] = False  # takes arrays and objects as they are
-
-    def __init__(self, properties: dict[str, Any], features: tuple[str, ...]) -> None:
-        self.features = features
-        self.properties = self.configure(properties)
-
-    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Read the properties given, keep what analysis needs, return them normalised."""
-        return {}
-
-    def stream(self, text: str) -> Iterator[Token]:
-        """Terms in order, with position increments and the characters they came from."""
-        raise NotImplementedError
-
-    def terms(self, text: str) -> list[str]:
-        return [token[0] for token in self.stream(text)]
-
-    def positions(self, text: str) -> tuple[list[str], list[int] | None]:
-        """Terms and their positions from 0; None stands for 0, 1, 2, …"""
-        terms: list[str] = []
-        positions: list[int] = []
-        position = -1
-        for term, step, _, _ in self.stream(text):
-            position += step
-            terms.append(term)
-            positions.append(position)
-        return terms, None if positions == list(range(len(positions))) else positions
-
-    def offsets(self, text: str) -> list[tuple[str, int, int, int]]:
-        """(term, position, first byte, byte after the last) in UTF-8."""
-        at = _byte_offsets(text)
-        found: list[tuple[str, int, int, int]] = []
-        position = -1
-        for term, step, start, end in self.stream(text):
-            position += step
-            found.append((term, position, at(start), at(end)))
-        return found
-
-    def definition(self) -> dict[str, Any]:
-        return {"type": self.type, "properties": self.properties, "features": list(self.features)}
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.properties})"
-
-
-def _byte_offsets(text: str) -> Callable[[int], int]:
-    if text.isascii():
-        return lambda index: index
-    offsets = [0]
-    for char in text:
-        offsets.append(offsets[-1] + len(char.encode("utf-8", "surrogatepass")))
-    return offsets.__getitem__
-
-
-# -------------------------------------------------------------------------------------------------- properties
-
-
-def _bad(message: str) -> ArangoError:
-    return ArangoError(10, message)
-
-
-def _text(given: dict[str, Any], name: str, default: str | None = None) -> str:
-    value = given.get(name, default)
-    if not isinstance(value, str):
-        raise _bad(f"analyzer property '{name}' must be a string")
-    return value
-
-
-def _flag(given: dict[str, Any], name: str, default: bool) -> bool:
-    value = given.get(name, default)
-    if not isinstance(value, bool):
-        raise _bad(f"analyzer property '{name}' must be a boolean")
-    return value
-
-
-def _whole(given: dict[str, Any], name: str) -> int:
-    value = given.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise _bad(f"analyzer property '{name}' must be a non-negative integer")
-    return value
-
-
-def _choice(given: dict[str, Any], name: str, default: str, allowed: tuple[str, ...]) -> str:
-    value = _text(given, name, default)
-    if value not in allowed:
-        raise _bad(f"analyzer property '{name}' must be one of {', '.join(allowed)}")
-    return value
-
-
-def _strings(given: dict[str, Any], name: str) -> list[str]:
-    value = given.get(name)
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _bad(f"analyzer property '{name}' must be an array of strings")
-    return value
-
-
-def _locale(given: dict[str, Any]) -> str:
-    """A locale as ICU prints it: "en_us.utf-8" becomes "en_US"."""
-    plain = re.split(r"[.@]", _text(given, "locale"))[0].replace("-", "_")
-    parts = plain.split("_")
-    if not re.fullmatch(r"[A-Za-z]{2,8}", parts[0]):
-        raise _bad("analyzer property 'locale' is not a valid locale")
-    return "_".join([parts[0].lower(), *(part.upper() if len(part) == 2 else part for part in parts[1:])])
 
 
 # ---------------------------------------------------------------------------------------------- normalisation
@@ -220,12 +124,12 @@ class Text(Analyzer):
     type = "text"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        locale = _locale(given)
-        self._case = _CASE[_choice(given, "case", "lower", _CASES)]
-        self._accent = _flag(given, "accent", False)
-        stemming = _flag(given, "stemming", True)
+        locale = locale_property(given)
+        self._case = _CASE[choice_property(given, "case", "lower", _CASES)]
+        self._accent = flag_property(given, "accent", False)
+        stemming = flag_property(given, "stemming", True)
         self._stems = _stems(locale) if stemming else None
-        stopwords = _strings(given, "stopwords") if "stopwords" in given else []
+        stopwords = strings_property(given, "stopwords") if "stopwords" in given else []
         self._stop = frozenset(stopwords)
         shown = {
             "locale": locale,
@@ -244,12 +148,12 @@ class Text(Analyzer):
     @staticmethod
     def _edge_ngram(given: Any) -> tuple[int, int, bool]:
         if not isinstance(given, dict):
-            raise _bad("analyzer property 'edgeNgram' must be an object")
-        low = _whole(given, "min") if "min" in given else 0
-        high = _whole(given, "max") if "max" in given else 0
+            raise bad("analyzer property 'edgeNgram' must be an object")
+        low = whole_property(given, "min") if "min" in given else 0
+        high = whole_property(given, "max") if "max" in given else 0
         if "max" in given and low > high:
-            raise _bad("analyzer property 'edgeNgram': min must not exceed max")
-        return max(low, 1), high or 1 << 30, _flag(given, "preserveOriginal", False)
+            raise bad("analyzer property 'edgeNgram': min must not exceed max")
+        return max(low, 1), high or 1 << 30, flag_property(given, "preserveOriginal", False)
 
     def _words(self, text: str) -> list[str]:
         """Every word normalised, stop words included."""
@@ -297,10 +201,10 @@ class Norm(Analyzer):
     type = "norm"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        locale = _locale(given)
-        case = _choice(given, "case", "none", _CASES)
+        locale = locale_property(given)
+        case = choice_property(given, "case", "none", _CASES)
         self._case = _CASE[case]
-        self._accent = _flag(given, "accent", True)
+        self._accent = flag_property(given, "accent", True)
         return {"locale": locale, "case": case, "accent": self._accent}
 
     def stream(self, text: str) -> Iterator[Token]:
@@ -312,7 +216,7 @@ class Stem(Analyzer):
     type = "stem"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        locale = _locale(given)
+        locale = locale_property(given)
         self._stems = _stems(locale)
         return {"locale": locale}
 
@@ -326,7 +230,7 @@ class Delimiter(Analyzer):
     type = "delimiter"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        self._separator = _text(given, "delimiter")
+        self._separator = text_property(given, "delimiter")
         return {"delimiter": self._separator}
 
     def stream(self, text: str) -> Iterator[Token]:
@@ -369,9 +273,9 @@ class MultiDelimiter(Analyzer):
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
         name = "delimiters" if "delimiters" in given else "delimiter"
-        separators = _strings(given, name)
+        separators = strings_property(given, name)
         if not separators or not all(separators):
-            raise _bad("analyzer property 'delimiters' must be a non-empty array of non-empty strings")
+            raise bad("analyzer property 'delimiters' must be a non-empty array of non-empty strings")
         self._split = re.compile("|".join(re.escape(text) for text in sorted(separators, key=len, reverse=True)))
         return {"delimiters": separators}
 
@@ -391,14 +295,14 @@ class Ngram(Analyzer):
     type = "ngram"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        self._min = max(_whole(given, "min"), 1)
-        self._max = max(_whole(given, "max"), self._min)
+        self._min = max(whole_property(given, "min"), 1)
+        self._max = max(whole_property(given, "max"), self._min)
         if not isinstance(given.get("preserveOriginal"), bool):
-            raise _bad("analyzer property 'preserveOriginal' must be a boolean")
+            raise bad("analyzer property 'preserveOriginal' must be a boolean")
         self._original = given["preserveOriginal"]
-        self._start = _text(given, "startMarker", "")
-        self._end = _text(given, "endMarker", "")
-        self._utf8 = _choice(given, "streamType", "binary", ("binary", "utf8")) == "utf8"
+        self._start = text_property(given, "startMarker", "")
+        self._end = text_property(given, "endMarker", "")
+        self._utf8 = choice_property(given, "streamType", "binary", ("binary", "utf8")) == "utf8"
         return {
             "min": self._min,
             "max": self._max,
@@ -454,15 +358,16 @@ class Segmentation(Analyzer):
     type = "segmentation"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        self._break = _choice(given, "break", "alpha", ("all", "alpha", "graphic"))
-        case = _choice(given, "case", "lower", _CASES)
+        self._break = choice_property(given, "break", "alpha", ("all", "alpha", "graphic"))
+        case = choice_property(given, "case", "lower", _CASES)
         self._case = _CASE[case]
         return {"case": case, "break": self._break}
 
     def stream(self, text: str) -> Iterator[Token]:
         for start, end, is_word in words.segments(text):
             piece = text[start:end]
-            if is_word or self._break == "all" or (self._break == "graphic" and not piece.isspace()):
+            # a line feed counts as graphic: recorded on a server
+            if is_word or self._break == "all" or (self._break == "graphic" and (piece == "\n" or not piece.isspace())):
                 yield self._case(piece), 1, start, end
 
 
@@ -470,12 +375,12 @@ class Stopwords(Analyzer):
     type = "stopwords"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        stopwords = _strings(given, "stopwords")
-        hexadecimal = _flag(given, "hex", False)
+        stopwords = strings_property(given, "stopwords")
+        hexadecimal = flag_property(given, "hex", False)
         try:
             plain = [bytes.fromhex(word).decode() for word in stopwords] if hexadecimal else stopwords
         except ValueError as error:
-            raise _bad("analyzer property 'stopwords' has a value that is not hex-encoded") from error
+            raise bad("analyzer property 'stopwords' has a value that is not hex-encoded") from error
         self._stop = frozenset(plain)
         return {"stopwords": stopwords, "hex": hexadecimal}
 
@@ -492,11 +397,11 @@ class Pipeline(Analyzer):
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
         steps = given.get("pipeline")
         if not isinstance(steps, list) or not steps:
-            raise _bad("analyzer property 'pipeline' must be a non-empty array")
+            raise bad("analyzer property 'pipeline' must be a non-empty array")
         self._steps: list[Analyzer] = []
         for step in steps:
             if not isinstance(step, dict):
-                raise _bad("analyzer property 'pipeline' must hold objects")
+                raise bad("analyzer property 'pipeline' must hold objects")
             self._steps.append(make(step.get("type"), step.get("properties") or {}, ()))
         return {"pipeline": [{"type": step.type, "properties": step.properties} for step in self._steps]}
 
@@ -526,15 +431,15 @@ class MinHash(Analyzer):
     type = "minhash"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        self._size = _whole(given, "numHashes")
+        self._size = whole_property(given, "numHashes")
         if self._size < 1:
-            raise _bad("analyzer property 'numHashes' must be at least 1")
+            raise bad("analyzer property 'numHashes' must be at least 1")
         inner = given.get("analyzer")
         if inner is None or inner == {}:
             self._inner: Analyzer = Identity({}, ())
             return {"numHashes": self._size, "analyzer": {}}
         if not isinstance(inner, dict):
-            raise _bad("analyzer property 'analyzer' must be an object")
+            raise bad("analyzer property 'analyzer' must be an object")
         self._inner = make(inner.get("type"), inner.get("properties") or {}, ())
         shown = {"type": self._inner.type, "properties": self._inner.properties}
         return {"numHashes": self._size, "analyzer": shown}
@@ -550,56 +455,34 @@ class MinHash(Analyzer):
 
 
 class Wildcard(Analyzer):
-    """Whole terms of another analyzer (by default the text), for LIKE. A server looks for them by n-grams; here the
-    sorted terms are searched, with the same result, so that TOKENS has nothing to show."""
+    """Whole terms of another analyzer (by default the text), for LIKE. A server looks for them by n-grams, which TOKENS
+    shows; here the sorted terms are searched, with the same result."""
 
     type = "wildcard"
 
     def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        size = _whole(given, "ngramSize")
+        size = self._size = whole_property(given, "ngramSize")
         if size < 2:
-            raise _bad("analyzer property 'ngramSize' must be at least 2")
+            raise bad("analyzer property 'ngramSize' must be at least 2")
         inner = given.get("analyzer")
         if inner is None or inner == {}:
             self._inner: Analyzer = Identity({}, ())
             return {"ngramSize": size}
         if not isinstance(inner, dict):
-            raise _bad("analyzer property 'analyzer' must be an object")
+            raise bad("analyzer property 'analyzer' must be an object")
         self._inner = make(inner.get("type"), inner.get("properties") or {}, ())
         return {"ngramSize": size, "analyzer": {"type": self._inner.type, "properties": self._inner.properties}}
 
     def stream(self, text: str) -> Iterator[Token]:
         return self._inner.stream(text)
 
-
-class GeoJson(Analyzer):
-    """GeoJSON objects and [longitude, latitude] pairs. The index knows which documents have one; geo functions in
-    SEARCH are evaluated on the documents."""
-
-    type = "geojson"
-    whole = True
-
-    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        kind = _choice(given, "type", "shape", ("shape", "centroid", "point"))
-        options = given.get("options", {})
-        if not isinstance(options, dict) or not set(options) <= {"maxCells", "minLevel", "maxLevel"}:
-            raise _bad("analyzer property 'options' must be an object with maxCells, minLevel, maxLevel")
-        defaults = {"maxCells": 20, "minLevel": 4, "maxLevel": 23}
-        return {"type": kind, "options": {**defaults, **options}, "legacy": False}
-
-    def stream(self, text: str) -> Iterator[Token]:
-        return iter(())
-
-
-class GeoS2(GeoJson):
-    """The same; the format in which a server stores positions is kept with the definition."""
-
-    type = "geo_s2"
-
-    def configure(self, given: dict[str, Any]) -> dict[str, Any]:
-        kept = super().configure(given)
-        format_ = _choice(given, "format", "latLngDouble", ("latLngDouble", "latLngInt", "s2Point"))
-        return {"options": kept["options"], "type": kept["type"], "format": format_}
+    def grams(self, text: str) -> list[str]:
+        """The n-grams of every term, which has a marker on both sides; those at its end are shorter."""
+        found = []
+        for term in self._inner.terms(text):
+            marked = f"\ufffd{term}\ufffd"
+            found += [marked[start : start + self._size] for start in range(len(marked) - 1)]
+        return found
 
 
 _TYPES: dict[str, type[Analyzer]] = {
@@ -617,11 +500,15 @@ _TYPES: dict[str, type[Analyzer]] = {
         Pipeline,
         MinHash,
         Wildcard,
+        Aql,
+        Collation,
         GeoJson,
         GeoS2,
+        GeoPoint,
+        Classification,
+        NearestNeighbors,
     )
 }
-_REFUSED = frozenset(["collation", "aql", "classification", "nearest_neighbors", "geopoint"])
 
 
 # ------------------------------------------------------------------------------------------------------ making
@@ -632,32 +519,30 @@ def check_features(features: Any) -> tuple[str, ...]:
     if features is None:
         return ()
     if not isinstance(features, list) or not all(isinstance(item, str) for item in features):
-        raise _bad("analyzer features must be an array of strings")
+        raise bad("analyzer features must be an array of strings")
     for feature in features:
         if feature not in FEATURES:
-            raise _bad(f"unknown analyzer feature '{feature}'")
+            raise bad(f"unknown analyzer feature '{feature}'")
     if "position" in features and "frequency" not in features:
-        raise _bad("missing feature 'frequency' required when 'position' feature is specified")
+        raise bad("missing feature 'frequency' required when 'position' feature is specified")
     if "offset" in features and "position" not in features:
-        raise _bad("missing feature 'position' required when 'offset' feature is specified")
+        raise bad("missing feature 'position' required when 'offset' feature is specified")
     return tuple(feature for feature in FEATURES if feature in features)
 
 
 def make(kind: Any, properties: dict[str, Any] | None, features: Any) -> Analyzer:
-    """An analyzer of a type; error 10 for bad properties, 9 for a type this engine does not have."""
-    if not isinstance(kind, str) or kind not in _TYPES.keys() | _REFUSED:
-        raise _bad(f"unknown analyzer type '{kind}'")
-    if kind in _REFUSED:
-        raise unsupported(f"analyzer type '{kind}'")
+    """An analyzer of a type; error 10 for an unknown one and for bad properties."""
+    if not isinstance(kind, str) or kind not in _TYPES:
+        raise bad(f"unknown analyzer type '{kind}'")
     if properties is not None and not isinstance(properties, dict):
-        raise _bad("analyzer properties must be an object")
+        raise bad("analyzer properties must be an object")
     return _TYPES[kind](properties or {}, check_features(list(features) if isinstance(features, tuple) else features))
 
 
 def normalise_analyzer(name: Any, kind: Any, properties: Any, features: Any) -> dict[str, Any]:
     """{"type", "properties", "features"} of a new analyzer, checked; `name` without the database."""
     if not isinstance(name, str) or not _NAME.match(name) or len(name.encode()) > 254:
-        raise _bad(f"invalid characters in analyzer name '{name}'")
+        raise bad(f"invalid characters in analyzer name '{name}'")
     return make(kind, properties, features).definition()
 
 
@@ -681,12 +566,10 @@ BUILTIN_ANALYZERS: dict[str, dict[str, Any]] = {name: analyzer.definition() for 
 def tokens(value: Value, analyzer: Analyzer) -> Value:
     """TOKENS: the terms of a string; an array gives an array of the same shape.
 
-    Numbers, booleans and null give the terms under which views index them, in base64.
+    Numbers, booleans and null give the terms under which views index them, in base64; an object has none (None).
     """
-    if isinstance(analyzer, Wildcard | GeoJson):
-        raise unsupported(f"TOKENS() with an analyzer of type {analyzer.type}")
     if isinstance(value, str):
-        return analyzer.terms(value)
+        return _text_tokens(value, analyzer)
     if isinstance(value, list | range):
         return [tokens(item, analyzer) for item in value]
     if value is None:
@@ -695,7 +578,15 @@ def tokens(value: Value, analyzer: Analyzer) -> Value:
         return [base64.b64encode(b"\xff" if value else b"\0").decode()]
     if isinstance(value, int | float):
         return _number_terms(float(value))
-    raise unsupported("TOKENS() of an object")
+    if analyzer.accepts(value):
+        raise unsupported(f"TOKENS() of a place with an analyzer of type {analyzer.type}")
+    return None
+
+
+def _text_tokens(text: str, analyzer: Analyzer) -> Value:
+    if isinstance(analyzer, Wildcard):
+        return analyzer.grams(text)
+    return analyzer.terms(text) if analyzer.returns == "string" else analyzer.values(text)
 
 
 def _number_terms(value: float) -> list[str]:

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 from vgraph.embedded.aql.values import to_integer
 from vgraph.embedded.errors import ArangoError
 
-from .analyzers import BUILTIN, Analyzer
+from .analyzer_base import Analyzer
+from .analyzers import BUILTIN
 from .conditions import AnyOf, Condition, Every, Nothing, Strings, Terms, Values, all_of, any_of, negation
 from .segments import BOOL, NULL, NUMBER
 
@@ -42,12 +43,6 @@ def truthy(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def located(path: str, scope: Scope) -> Condition:
-    """The attribute is indexed by the geo analyzer around the condition."""
-    analyzer = analyzer_of(scope.analyzer, scope)
-    return Terms(path, scope.analyzer, ("",), 1, 0.0) if analyzer is not None and analyzer.whole else Nothing()
 
 
 def analyzer_of(name: str, scope: Scope) -> Analyzer | None:

@@ -23,11 +23,10 @@ from .comparisons import (
     Scope,
     between,
     compared,
-    located,
     quantify,
     truthy,
 )
-from .conditions import Condition, Every, Expression, Nothing, all_of, any_of, negation
+from .conditions import Condition, Every, Expression, Located, Nothing, all_of, any_of, negation
 from .functions import FUNCTIONS
 
 
@@ -129,7 +128,8 @@ class Compiler:
                 return truthy(value(row, scope.rt))
 
             # a geo function is null without a location, and null is less than every distance
-            return all_of([*(located(path(scope), scope) for path in places), Expression(matches)])
+            found = tuple(Located(path(scope), scope.analyzer) for path in places)
+            return all_of([*found, Expression(matches, found)])
 
         return build
 

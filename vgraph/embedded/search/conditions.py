@@ -130,6 +130,14 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
+class Located:
+    """The attribute holds a place that its analyzer knows."""
+
+    path: str
+    analyzer: str
+
+
+@dataclass(frozen=True, slots=True)
 class AllOf:
     parts: tuple[Condition, ...]
 
@@ -147,9 +155,11 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Whatever only the document itself can tell: `matches(document)`."""
+    """Whatever only the document itself can tell: `matches(document)`. What is at `places` is seen as GeoJSON, whatever
+    form of a place their analyzers take."""
 
     matches: Callable[[dict[str, Any]], bool]
+    places: tuple[Located, ...] = ()
 
 
 Condition: TypeAlias = (
@@ -164,6 +174,7 @@ Condition: TypeAlias = (
     | Ngrams
     | Phrase
     | Exists
+    | Located
     | AllOf
     | AnyOf
     | Not

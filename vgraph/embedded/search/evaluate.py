@@ -16,7 +16,7 @@ import numpy as np
 from vgraph.embedded.aql.functions.patterns import like_parts
 from vgraph.embedded.arrays import NO_INTS, Floats, Ints, distinct, distinct_counts, member
 
-from .analyzers import Analyzer
+from .analyzer_base import Analyzer
 from .conditions import (
     AllOf,
     AnyOf,
@@ -26,6 +26,7 @@ from .conditions import (
     Expression,
     Fuzzy,
     Like,
+    Located,
     Ngrams,
     Not,
     Nothing,
@@ -37,6 +38,7 @@ from .conditions import (
     Values,
 )
 from .fuzzy import similar_terms
+from .geo_analyzers import GeoPoint, changed_at
 from .inverted import EMPTY, TermPostings, TextField, ValueField
 from .postings import Postings
 from .scoring import FieldStats, Scored, Scorer, impacts, scored, top_terms
@@ -72,8 +74,12 @@ class Member:
     def field(self, path: str, analyzer: str) -> TextField | None:
         return self.postings.text(_flat(path), self.resolve(_flat(path), analyzer))
 
+    def known(self, path: str, analyzer: str) -> Analyzer | None:
+        """The analyzer a path is indexed with, where a query asks for one."""
+        return self.analyzer(self.resolve(_flat(path), analyzer))
+
     def analyze(self, path: str, analyzer: str, text: str) -> list[str]:
-        found = self.analyzer(self.resolve(_flat(path), analyzer))
+        found = self.known(path, analyzer)
         return found.terms(text) if found else []
 
 
@@ -95,7 +101,7 @@ class Statistics:
             found = [field for member in self._members if (field := member.field(path, analyzer))]
             features: tuple[str, ...] = ()
             for member in self._members:
-                known = member.analyzer(member.resolve(_flat(path), analyzer))
+                known = member.known(path, analyzer)
                 features = known.features if known else features
             self._fields[key] = FieldStats(
                 sum(field.documents for field in found),
@@ -153,8 +159,10 @@ class Evaluator:
             case Not(part):
                 alive = self.postings.alive()
                 return self._plain(alive[~member(alive, self.hits(part).ords)])
-            case Expression(matches):
-                return self._plain(self._matching(self.postings.alive(), matches))
+            case Located(path, analyzer):
+                return self._plain(self._located(path, analyzer))
+            case Expression():
+                return self._plain(self._matching(self.postings.alive(), condition))
             case _:
                 assert_never(condition)
 
@@ -315,17 +323,27 @@ class Evaluator:
                 found.append(field.present())
         return _union(found, self.postings.size)
 
-    def _matching(self, ords: Ints, matches: Callable[[dict[str, Any]], bool]) -> Ints:
+    def _located(self, path: str, analyzer: str) -> Ints:
+        field, known = self.member.field(path, analyzer), self.member.known(path, analyzer)
+        return field.postings("").ords if field is not None and known is not None and known.whole else NO_INTS
+
+    def _matching(self, ords: Ints, condition: Expression) -> Ints:
         kept: list[int] = []
         rows = self.postings.rows.view
+        points = [
+            (_flat(place.path).split("."), known.place)
+            for place in condition.places
+            if isinstance(known := self.member.known(place.path, place.analyzer), GeoPoint)
+        ]
         for start in range(0, len(ords), 1000):
             part = ords[start : start + 1000]
-            documents = self.member.documents(rows[part])
-            kept += [
-                ordinal
-                for ordinal, document in zip(part.tolist(), documents, strict=True)
-                if document is not None and matches(document)
-            ]
+            for ordinal, document in zip(part.tolist(), self.member.documents(rows[part]), strict=True):
+                if document is None:
+                    continue
+                for path, place in points:
+                    document = changed_at(document, path, place)
+                if condition.matches(document):
+                    kept.append(ordinal)
         return np.array(kept, np.int64)
 
     # --------------------------------------------------------------------------------- phrases and n-grams
@@ -360,22 +378,21 @@ class Evaluator:
         return Hits(ords, self._score(condition.path, condition.analyzer, postings, frequencies, condition.boost))
 
     def slots(self, field: TextField, condition: Phrase) -> list[tuple[int, list[str]]]:
-        """(position in the phrase, terms that may stand there)."""
-        slots: list[tuple[int, list[str]]] = []
+        """(position in the phrase, terms that may stand there); what comes later takes a place that is taken."""
+        slots: dict[int, list[str]] = {}
         at = 0
         for part in condition.parts:
             at += part.skip
             if part.kind == "text":
-                analyzer = self.member.analyzer(self.member.resolve(_flat(condition.path), condition.analyzer))
+                analyzer = self.member.known(condition.path, condition.analyzer)
                 terms, positions = analyzer.positions(part.value) if analyzer else ([], None)
-                slots += [
-                    (at + (place if positions is None else positions[place]), [t]) for place, t in enumerate(terms)
-                ]
+                for place, term in enumerate(terms):
+                    slots[at + (place if positions is None else positions[place])] = [term]
                 at += len(terms) if positions is None else positions[-1] + 1 if positions else 0
             else:
-                slots.append((at, self._alternatives(field, part)))
+                slots[at] = self._alternatives(field, part)
                 at += 1
-        return slots
+        return sorted(slots.items())
 
     def _alternatives(self, field: TextField, part: PhrasePart) -> list[str]:
         match part.kind:
@@ -436,7 +453,7 @@ class Evaluator:
                 ords = ords[~self._inside(ords, self.hits(part.part).ords)]
         for part in parts:
             if isinstance(part, Expression) and len(ords):
-                ords = self._matching(ords, part.matches)
+                ords = self._matching(ords, part)
         return Hits(ords, self._summed(ords, found))
 
     def _common(self, few: Ints, many: Ints) -> Ints:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from .analyzers import Analyzer
+from .analyzer_base import Analyzer
 from .segments import BOOL, NULL, NUMBER, TEXT, Payload, text_parts
 
 Lookup: TypeAlias = Callable[[str], Analyzer]
@@ -46,7 +46,7 @@ class Collector:
             self.payload.setdefault(path + BOOL, []).append(float(value))
         elif isinstance(value, int | float):
             self.payload.setdefault(path + NUMBER, []).append(float(value))
-        elif self._taken_whole(path, rule):
+        elif self._taken_whole(value, path, rule):
             return
         elif isinstance(value, list):
             if rule.arrays:
@@ -65,15 +65,20 @@ class Collector:
         for name, item in value.items():
             self.walk(item, f"{path}.{name}" if path else name, rule.fields.get(name, rule))
 
-    def _taken_whole(self, path: str, rule: FieldRule) -> bool:
+    def _taken_whole(self, value: Any, path: str, rule: FieldRule) -> bool:
         """Note an array or object for the analyzers that take it as it is; True when there are no others."""
         whole = [name for name in rule.analyzers if self._lookup(name).whole]
         for name in whole:
-            self.payload[path + TEXT + name] = [""]
+            if self._lookup(name).accepts(value):
+                self.payload[path + TEXT + name] = [""]
         return len(whole) == len(rule.analyzers)
 
     def _text(self, path: str, name: str, value: str) -> None:
         analyzer = self._lookup(name)
+        if analyzer.returns != "string":
+            mark = NUMBER if analyzer.returns == "number" else BOOL
+            self.payload.setdefault(path + mark, []).extend(map(float, analyzer.values(value)))
+            return
         key = path + TEXT + name
         if "offset" in analyzer.features:
             found = analyzer.offsets(value)

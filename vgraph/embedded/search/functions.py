@@ -230,8 +230,9 @@ def _phrase(compiler: Compiler, node: ast.Call) -> Bound:
 
 
 def _skip(value: Any, position: int) -> int:
-    if not is_number(value) or value < 0:
-        raise argument_error("PHRASE", position, "a non-negative number of tokens to skip")
+    """Tokens between two parts; a negative number leads back."""
+    if not is_number(value):
+        raise argument_error("PHRASE", position, "a number of tokens to skip")
     return int(value)
 
 

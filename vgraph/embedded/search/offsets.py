@@ -13,11 +13,16 @@ from .inverted import TextField
 def matched_offsets(
     member: Member, condition: Condition, ordinal: int, paths: Sequence[str], limits: Sequence[int] | int
 ) -> list[dict[str, Any]]:
-    """For each path the byte ranges [start, length] of what matched, at most `limits` of them (10 by default)."""
+    """For each path the byte ranges [start, length] of what matched, at most `limits` of them (10 by default).
+
+    They come in the order of the conditions, those of one in the order of the text.
+    """
     found = []
     for at, path in enumerate(paths):
         limit = limits if isinstance(limits, int) else limits[at]
-        ranges = sorted({span for part in _leaves(condition) for span in _spans(member, part, ordinal, path)})
+        ranges = list(
+            dict.fromkeys(s for part in _leaves(condition) for s in sorted(_spans(member, part, ordinal, path)))
+        )
         found.append({"name": path.split("."), "offsets": [[a, b - a] for a, b in ranges[:limit]]})
     return found
 

@@ -20,7 +20,8 @@ from vgraph.embedded.arrays import NO_INTS, Array, Ints
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.indexes import Index
 
-from .analyzers import BUILTIN, Analyzer
+from .analyzer_base import Analyzer
+from .analyzers import BUILTIN
 from .conditions import Condition, Every
 from .definitions import inverted_rules, link_rule, normalise_inverted
 from .evaluate import Evaluator, Member, Statistics

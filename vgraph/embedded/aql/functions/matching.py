@@ -158,10 +158,11 @@ def minhash_match(rt: Runtime, text: Value, target: Value, threshold: Value, ana
 
 @TABLE.add("TOKENS", args=(1, 2), deterministic=False, cacheable=True)
 def tokens(rt: Runtime, value: Value, analyzer: Value = "identity") -> Value:
-    """The terms of a text, nested as the arrays it stands in."""
+    """The terms of a text, nested as the arrays it stands in; objects have none."""
     from ...search.analyzers import tokens as tokens_of
 
-    return tokens_of(value, _analyzer(rt, analyzer))
+    found = tokens_of(value, _analyzer(rt, analyzer))
+    return wrong_type(rt, "TOKENS") if found is None else found
 
 
 def _only_in_search(rt: Runtime, *args: Value) -> Value:
