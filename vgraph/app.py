@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -17,14 +19,17 @@ from vgraph.agents import answer
 from vgraph.errors import MediaError, NotFoundError, UserError
 from vgraph.ingest import Asked, Options, Site, Tools
 from vgraph.ingest.calls import Budget, Gates, Price, Shared
+from vgraph.ingest.check import check
 from vgraph.ingest.communities import ThemeOptions, WindowOptions, Writers, community_text
 from vgraph.ingest.derive import DeriveOptions, DeriveReport, derive
+from vgraph.ingest.estimate import Estimate, estimate
 from vgraph.ingest.extract import Vocabulary, vocabulary
 from vgraph.ingest.graph import embedded, entity_text
 from vgraph.ingest.identity import Identification, IdentityOptions
 from vgraph.ingest.keys import camera_key
 from vgraph.ingest.pipeline import NOTHING
-from vgraph.ingest.run import Failed, Item, ingest_all
+from vgraph.ingest.retention import Expired, expire
+from vgraph.ingest.run import Failed, Item, cameras_of, ingest_all
 from vgraph.ingest.similar import SimilarOptions
 from vgraph.ingest.timekeeping import FitReport, Timekeeping
 from vgraph.media.assets import Assets
@@ -36,12 +41,13 @@ from vgraph.retrieve import Profile, retrieve
 from vgraph.retrieve.search import QueryVectors
 from vgraph.settings import Settings
 from vgraph.store import Store, connect
+from vgraph.store.audit import Fault
 from vgraph.store.copy import Copied, End, copy
 from vgraph.store.serving import serve
 from vgraph.store.store import EmbeddingSpace, QueryResult
 from vgraph.types import Answer, Evidence, Filters, IngestReport, Progress
 
-__all__ = ["Advance", "Check", "Failed", "FitReport", "Pick", "VGraph", "diagnose", "moment", "to_json"]
+__all__ = ["Advance", "Check", "Estimate", "Expired", "Failed", "Fault", "FitReport", "Pick", "VGraph", "diagnose", "moment", "to_json"]
 
 Advance = Callable[[Progress], None]
 """Told how far long work has come."""
@@ -150,22 +156,70 @@ class VGraph:
         paths: Iterable[Path | str],
         *,
         camera: str | None = None,
+        camera_pattern: str | None = None,
         start: str | datetime | None = None,
         tz: str | None = None,
+        retry_failed: bool = False,
         report: Advance = lambda progress: None,
         failed: Failed | None = None,
     ) -> Iterator[IngestReport]:
-        """Bring video files (or every video of a folder) into the graph, one report each.
+        """Bring video files (or every video of a folder) into the graph, several at once; a report each, as they are finished.
 
-        `start` is the time of the first frame: a datetime or ISO 8601 text, naive ones in `tz`. A file that cannot be read is told to
-        `failed` and passed over; without `failed` it raises MediaError.
+        `start` is the time of the first frame: a datetime or ISO 8601 text, naive ones in `tz`. `camera_pattern` is a regular expression
+        that finds the camera's name in a file's path (its group `camera`, else its first group, else all it matches). With `retry_failed`
+        only documents that a model failed on are made again, those of `paths` or all. A file that cannot be read is told to `failed` and
+        passed over; without `failed` it raises MediaError. Raises BudgetReached when the cap of tokens or money allows no further call.
         """
-        _check_text("the camera's name", camera)
-        zone = tz or "UTC"
-        start_ms = None if start is None else moment(start, zone)
-        asked = Asked(camera, start_ms, tz)
-        items = [Item(_text(path), asked) for path in self._videos(paths, start_ms is not None)]
+        items = self._items(paths, camera, camera_pattern, start, tz, retry_failed)
         yield from ingest_all(items, self._site(report), at_once=self.settings.flow.videos_at_once, failed=failed)
+
+    def estimate(
+        self,
+        paths: Iterable[Path | str],
+        *,
+        camera: str | None = None,
+        camera_pattern: str | None = None,
+        start: str | datetime | None = None,
+        tz: str | None = None,
+        failed: Failed | None = None,
+    ) -> Iterator[Estimate]:
+        """What `ingest` of the same files would ask models and cost, a file at a time; nothing is asked and nothing is written."""
+        site = self._site(lambda progress: None)
+        for item in self._items(paths, camera, camera_pattern, start, tz, False):
+            try:
+                yield estimate(item.path, site, item.asked)
+            except MediaError as error:
+                if failed is None:
+                    raise
+                failed(item.path, error)
+
+    def _items(
+        self,
+        paths: Iterable[Path | str],
+        camera: str | None,
+        camera_pattern: str | None,
+        start: str | datetime | None,
+        tz: str | None,
+        retry_failed: bool,
+    ) -> list[Item]:
+        _check_text("the camera's name", camera)
+        start_ms = None if start is None else moment(start, tz or "UTC")
+        videos = self._videos(paths, start_ms is not None)
+        if retry_failed:
+            return [
+                Item(Path(row["uri"]), Asked(self._store_label(row["camera"]), None, tz), again=True)
+                for row in self._store.ledgers.failed_documents()
+                if not videos or Path(row["uri"]) in videos
+            ]
+        named = cameras_of(videos, camera_pattern) if camera_pattern else [camera] * len(videos)
+        return [Item(_text(path), Asked(name, start_ms, tz)) for path, name in zip(videos, named, strict=True)]
+
+    def _store_label(self, camera: str) -> str:
+        return str((self._store.camera(camera) or {"label": camera})["label"])
+
+    def ledger(self, document: str | None = None) -> list[dict[str, Any]]:
+        """What model calls have cost: {document, stage, calls, failed, input_tokens, output_tokens, seconds, money}."""
+        return self._store.ledgers.spent(document and self._document(document)["_key"])
 
     def _site(self, report: Advance) -> Site:
         return Site(self._store, self._tools(), self.assets, self._options(), self._shared(), report)
@@ -182,7 +236,8 @@ class VGraph:
 
     def _videos(self, paths: Iterable[Path | str], dated: bool) -> list[Path]:
         roots = self.settings.media.roots
-        found = [checked_path(video, roots) for path in paths for video in _files(checked_path(path, roots))]
+        named = [checked_path(video, roots) for path in paths for video in _files(checked_path(path, roots))]
+        found = list(dict.fromkeys(named))
         if dated and len(found) > 1:
             raise UserError(f"--start is the start of one video, not of {len(found)}")
         return found
@@ -319,6 +374,31 @@ class VGraph:
         self._embed_entities(deletion.renamed)
         return dict(deletion.removed)
 
+    def delete_camera(self, name: str) -> dict[str, int]:
+        """Remove a camera, its documents and all that hangs on them; counts removed by collection."""
+        camera = self.camera_key(name)
+        removed: Counter[str] = Counter()
+        for document in self._store.documents():
+            if document["camera"] == camera:
+                removed.update(self.delete(document["_key"]))
+        removed.update(self._store.removal.camera(camera))
+        return dict(removed)
+
+    def keep(self, camera: str, keep_ms: int | None) -> None:
+        """How long a camera's recordings are kept; None for ever. `expire` removes what is older."""
+        self._store.removal.keep(self.camera_key(camera), keep_ms)
+
+    def expire(self, now_ms: int | None = None) -> list[Expired]:
+        """Remove what is older than its camera keeps it (`keep`), now or by a moment in UTC ms."""
+        done = expire(self._store, self.assets, time.time_ns() // 1_000_000 if now_ms is None else now_ms)
+        for expired in done:
+            self._embed_entities(expired.renamed)
+        return done
+
+    def check(self, *, repair: bool = False) -> tuple[Fault, ...]:
+        """What does not fit together in the graph and its assets folder; with `repair` what nothing owns is removed."""
+        return check(self._store, self.assets, repair=repair)
+
     def _embed_entities(self, renamed: Sequence[Mapping[str, Any]]) -> None:
         """Entities whose name or description is no longer that of their embedding."""
         if renamed:
@@ -441,8 +521,9 @@ def copy_database(
 
 
 def _identity(settings: Settings) -> IdentityOptions:
-    chosen = settings.identity.model_dump(exclude={"enabled", "uncertainty_s"})
-    return IdentityOptions(**chosen, uncertainty_ms=_ms(settings.identity.uncertainty_s))
+    chosen = settings.identity.model_dump(exclude={"enabled", "again_s", "uncertainty_s"})
+    again_ms, wrong_ms = _ms(settings.identity.again_s), _ms(settings.identity.uncertainty_s)
+    return IdentityOptions(**chosen, again_ms=again_ms, uncertainty_ms=wrong_ms)
 
 
 def _prices(settings: Settings) -> dict[str, Price]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +21,7 @@ from rich.markup import escape as markup
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from vgraph.app import Advance, Check, FitReport, Pick, to_json
+from vgraph.app import Advance, Check, Estimate, Expired, Fault, FitReport, Pick, to_json
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered
 from vgraph.types import Answer, Citation, Evidence, EvidenceChunk, EvidenceRelation, IngestReport
 from vgraph.types import Progress as Step
@@ -146,9 +147,55 @@ def report(done: IngestReport) -> None:
         f"[bold]{escape(done.title)}[/] {done.outcome}: {done.chunks} chunks of camera {escape(done.camera)} [dim]({seconds})[/]"
     )
     out.print(f"    document {done.document}")
+    if done.spent:
+        told = ", ".join(f"{stage} {_spent(asdict(cost))}" for stage, cost in done.spent.items())
+        out.print(f"    asked: {told}")
     warnings(done.warnings[:MOST_WARNINGS])
     if len(done.warnings) > MOST_WARNINGS:
         note(f"and {len(done.warnings) - MOST_WARNINGS} warnings more, kept on the document")
+
+
+def _spent(spent: Mapping[str, Any]) -> str:
+    """What a stage's calls cost, in words."""
+    tokens = spent["input_tokens"] + spent["output_tokens"]
+    parts = [f"{spent['calls']} calls", f"{tokens} tokens" if tokens else "", f"{spent['money']:.4f}" if spent["money"] else ""]
+    return " ".join(part for part in parts if part)
+
+
+def ledger(rows: Sequence[Mapping[str, Any]]) -> None:
+    if not rows:
+        note("no model was asked yet")
+        return
+    columns = ("document", "stage", "calls", "failed", "input_tokens", "output_tokens", "seconds", "money")
+    table(columns, [[*(row[c] for c in columns[:6]), f"{row['seconds']:.1f}", f"{row['money']:.4f}"] for row in rows])
+
+
+def estimate(found: Estimate) -> None:
+    """A file, or all together, with a line a stage."""
+    name = found.path or "all together"
+    state = f" {found.state}" if found.state else ""
+    out.print(
+        f"[bold]{escape(name)}[/]{state}: {clock(round(found.seconds * 1000))} of video, about {found.segments} segments, "
+        f"{found.disk_bytes / 1e6:.1f} MB"
+    )
+    for stage, expected in found.stages.items():
+        out.print(f"    {stage}: {_spent(asdict(expected))}")
+
+
+def expired(found: Sequence[Expired]) -> None:
+    if not found:
+        note("nothing is older than it is kept")
+    for one in found:
+        what = "" if one.whole else " in part"
+        out.print(f"{one.document} of camera {escape(one.camera)} removed{what}: {sum(one.removed.values())} records")
+
+
+def faults(found: Sequence[Fault]) -> None:
+    if not found:
+        note("no fault found")
+        return
+    rows = [(f.kind, f.collection, f.count, "removed" if f.repaired else "there", ", ".join(f.examples)) for f in found]
+    table(("fault", "of", "records", "now", "for example"), rows)
 
 
 # --- answers and evidence -----------------------------------------------------------------------------------------------

@@ -82,10 +82,10 @@ Count = Annotated[int | None, typer.Option("--k", min=1, help="How many chunks t
 
 
 @contextmanager
-def opened() -> Iterator[VGraph]:
+def opened(chosen: Settings | None = None) -> Iterator[VGraph]:
     from vgraph.app import VGraph
 
-    with VGraph.open() as graph:
+    with VGraph.open(chosen) as graph:
         yield graph
 
 

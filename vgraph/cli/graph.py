@@ -1,8 +1,9 @@
-"""What is in the graph: `vgraph documents`, `cameras`, `delete` and `aql`."""
+"""What is in the graph: `vgraph documents`, `cameras`, `ledger`, `delete`, `retention`, `check` and `aql`."""
 
 from __future__ import annotations
 
 import json as jsonlib
+import re
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,9 @@ from vgraph.errors import NotFoundError, UserError
 
 if TYPE_CHECKING:
     from vgraph.app import VGraph
+
+FAULTS = 8
+UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 
 def documents(json: Json = False) -> None:
@@ -41,36 +45,111 @@ def cameras(json: Json = False) -> None:
         terminal.cameras(rows)
 
 
-def delete(
-    document: Annotated[str, typer.Argument(help="The document's key, as `vgraph documents` lists it.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+def ledger(
+    document: Annotated[str | None, typer.Option("--document", "-d", help="Only this document (key).")] = None,
     json: Json = False,
 ) -> None:
-    """Remove a document and all that hangs on it; entities seen elsewhere stay."""
+    """What model calls have cost so far: calls, failures, tokens, seconds and money, by document and stage."""
     from vgraph import terminal
 
     with opened() as graph:
+        rows = graph.ledger(document)
+    if json:
+        print_json(rows)
+    else:
+        terminal.ledger(rows)
+
+
+def delete(
+    document: Annotated[str | None, typer.Argument(help="The document's key, as `vgraph documents` lists it.")] = None,
+    camera: Annotated[
+        str | None, typer.Option("--camera", "-c", help="A camera (label or key) with all its documents, instead.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove a document, or a camera with all its documents, and all that hangs on them; entities seen elsewhere stay."""
+    from vgraph import terminal
+
+    if (document is None) == (camera is None):
+        raise UserError("name a document, or a camera with --camera")
+    with opened() as graph:
         if not yes:
-            confirm(graph, document)
-        removed = graph.delete(document)
+            confirm(graph, document, camera)
+        removed = graph.delete(document) if document is not None else graph.delete_camera(str(camera))
     if json:
         print_json(removed)
     else:
         terminal.table(("removed", "records"), sorted(removed.items()))
 
 
-def confirm(graph: VGraph, key: str) -> None:
-    """Ask before a document goes. Raises NotFoundError where there is none, UserError where the answer is not yes."""
-    titles = {document["_key"]: document["title"] for document in graph.documents()}
-    if key not in titles:
-        raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
+def confirm(graph: VGraph, document: str | None, camera: str | None) -> None:
+    """Ask before something goes. Raises NotFoundError where it is not there, UserError where the answer is not yes."""
+    titles = {found["_key"]: found["title"] for found in graph.documents()}
+    if document is not None and document not in titles:
+        raise NotFoundError(f"no document {document!r}; `vgraph documents` lists them")
+    what = (
+        f"{titles[document]!r} ({document})"
+        if document is not None
+        else f"camera {graph.camera_key(str(camera))}, its documents"
+    )
     try:
-        sure = typer.confirm(f"Remove {titles[key]!r} ({key}) and everything that hangs on it?", err=True)
+        sure = typer.confirm(f"Remove {what} and everything that hangs on it?", err=True)
     except typer.Abort:  # nobody there to answer
         sys.stderr.write("\n")
         sure = False
     if not sure:
         raise UserError("nothing was removed; --yes removes without asking")
+
+
+def retention(
+    camera: Annotated[
+        str | None, typer.Option("--camera", "-c", help="The camera (label or key) whose time is to be set.")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option("--keep", help="How long its recordings are kept: 30d, 12h, 90m; `forever` ends it.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Remove what is older than its camera's recordings are kept; --camera and --keep set that time first."""
+    from vgraph import terminal
+
+    if (camera is None) != (keep is None):
+        raise UserError("--camera and --keep go together")
+    with opened() as graph:
+        if camera is not None and keep is not None:
+            graph.keep(camera, kept_ms(keep))
+        expired = graph.expire()
+    if json:
+        print_json(expired)
+    else:
+        terminal.expired(expired)
+
+
+def kept_ms(text: str) -> int | None:
+    """A length of time as ms, None for `forever`. Raises UserError for another form."""
+    if text.strip().lower() == "forever":
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip().lower())
+    if found is None or float(found[1]) <= 0:
+        raise UserError(f"--keep {text!r}: write a number with s, m, h, d or w, for example 30d, or `forever`")
+    return round(float(found[1]) * UNITS_MS[found[2]])
+
+
+def check(
+    repair: Annotated[bool, typer.Option("--repair", help="Remove what nothing owns.")] = False, json: Json = False
+) -> None:
+    """Look for edges without ends, records without a document, entities nobody mentions, pictures nobody owns; ends with 8 if there are."""
+    from vgraph import terminal
+
+    with opened() as graph:
+        faults = graph.check(repair=repair)
+    if json:
+        print_json(faults)
+    else:
+        terminal.faults(faults)
+    if any(not fault.repaired for fault in faults):
+        raise typer.Exit(FAULTS)
 
 
 def aql(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vgraph.cli.console import RESUMABLE, Json, opened, print_json_line, settings, told
-from vgraph.errors import MediaError
+from vgraph.errors import MediaError, UserError
+
+if TYPE_CHECKING:
+    from vgraph.app import VGraph
+    from vgraph.settings import Settings
 
 
 def demo(
@@ -36,34 +40,95 @@ def demo(
         terminal.demo_next(folder)
 
 
+CameraName = Annotated[
+    str | None, typer.Option("--camera", "-c", help="The camera's label (default: sidecar, else the file's name).")
+]
+Zone = Annotated[str | None, typer.Option("--tz", help="The camera's time zone, for example Europe/Berlin.")]
+
+
 def ingest(
     ctx: typer.Context,
-    paths: Annotated[list[str], typer.Argument(help="Video files, or folders of them.")],
-    camera: Annotated[
-        str | None, typer.Option("--camera", "-c", help="The camera's label (default: sidecar, else the file's name).")
+    paths: Annotated[list[str] | None, typer.Argument(help="Video files, or folders of them.")] = None,
+    camera: CameraName = None,
+    camera_pattern: Annotated[
+        str | None,
+        typer.Option(
+            "--camera-pattern",
+            help="A regular expression that finds the camera's name in a file's path: its group `camera`, else its first group.",
+        ),
     ] = None,
     start: Annotated[str | None, typer.Option("--start", help="When the first frame was recorded, ISO 8601.")] = None,
-    tz: Annotated[str | None, typer.Option("--tz", help="The camera's time zone, for example Europe/Berlin.")] = None,
+    tz: Zone = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what it would take: video, calls, tokens, money, disk.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Only documents that a model failed on, those named or all.")
+    ] = False,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=0, help="End before a call would pass so many (default: VGRAPH_FLOW__MAX_TOKENS).")
+    ] = None,
+    max_money: Annotated[
+        float | None,
+        typer.Option(min=0, help="End before a call would pass so much (default: VGRAPH_FLOW__MAX_MONEY)."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Bring videos into the graph. The same command again changes nothing; an interrupted one goes on."""
-    from vgraph import terminal
-
+    if not paths and not retry_failed:
+        raise UserError("name a video or a folder; only --retry-failed goes without")
     ctx.meta["interrupted"] = RESUMABLE
     exits: list[typer.Exit] = []
 
     def failed(path: Path, error: MediaError) -> None:
         exits.append(told(ctx, error, error.exit_code))
 
-    with opened() as graph:
-        if not json:
-            terminal.picks(graph.picks)
-        show = print_json_line if json else terminal.report
-        with terminal.progress() as advance:
-            for report in graph.ingest(paths, camera=camera, start=start, tz=tz, report=advance, failed=failed):
-                show(report)
+    what: dict[str, Any] = {
+        "camera": camera,
+        "camera_pattern": camera_pattern,
+        "start": start,
+        "tz": tz,
+        "failed": failed,
+    }
+    with opened(capped(max_tokens, max_money)) as graph:
+        if dry_run:
+            _estimated(graph, paths or [], what, json)
+        else:
+            _ingested(graph, paths or [], {**what, "retry_failed": retry_failed}, json)
     if exits:
         raise exits[0]
+
+
+def capped(max_tokens: int | None, max_money: float | None) -> Settings:
+    """The settings with the caps of this command."""
+    found = settings()
+    given = {"max_tokens": max_tokens, "max_money": max_money}
+    caps = {name: value for name, value in given.items() if value is not None}
+    return found.model_copy(update={"flow": found.flow.model_copy(update=caps)})
+
+
+def _ingested(graph: VGraph, paths: list[str], what: dict[str, Any], json: bool) -> None:
+    from vgraph import terminal
+
+    if not json:
+        terminal.picks(graph.picks)
+    show = print_json_line if json else terminal.report
+    with terminal.progress() as advance:
+        for report in graph.ingest(paths, report=advance, **what):
+            show(report)
+
+
+def _estimated(graph: VGraph, paths: list[str], what: dict[str, Any], json: bool) -> None:
+    """A line a file, then all together."""
+    from vgraph import terminal
+
+    show = print_json_line if json else terminal.estimate
+    whole = None
+    for found in graph.estimate(paths, **what):
+        show(found)
+        whole = found.and_more(whole)
+    if whole is not None:
+        show(whole)
 
 
 def print_step(step: Any) -> None:

@@ -18,7 +18,7 @@ from vgraph.ingest.calls import Call, Calls, is_remote
 from vgraph.ingest.keys import content_key
 from vgraph.ingest.options import Tools
 from vgraph.models import Captioner, ChatModel, Detector, Embedder, Reader, Transcriber
-from vgraph.models.speech import blocks
+from vgraph.models.speech import Listener, joined, stretches
 from vgraph.types import (
     AudioPiece,
     Caption,
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import TypeAdapter
 
-BLOCK_MS = 60_000
 FRAMES_A_CALL = 256
 CHARACTERS_A_TOKEN = 4
+REPLY_TOKENS = 300
+"""Expected of a reply; with what was asked it makes the room a call must find under the cap."""
 PICTURE_TOKENS = 400
 """Expected of a picture of 512 pixels' width (servers count from 85 to about 800)."""
 GIVEN = "given"
@@ -55,8 +56,15 @@ def remembering(tools: Tools, calls: Calls) -> Tools:
         detector=_unless_given(tools.detector, RememberedDetector, calls),
         reader=_unless_given(tools.reader, RememberedReader, calls),
         chat=_unless_given(tools.chat, RememberedChat, calls),
-        embedder=RememberedEmbedder(tools.embedder, calls) if is_remote(tools.embedder) else tools.embedder,
+        embedder=_embedder(tools.embedder, calls),
     )
+
+
+def _embedder(embedder: Any, calls: Calls) -> Embedder:
+    """Vectors made in this process cost less than remembering them."""
+    remembered: Any = RememberedEmbedder(embedder, calls) if is_remote(embedder) else embedder
+    chosen: Embedder = remembered
+    return chosen
 
 
 def _unless_given(model: Any, kind: Any, calls: Calls) -> Any:
@@ -82,7 +90,7 @@ class RememberedCaptioner(_Remembered):
     def caption(self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str) -> tuple[Caption, ...]:
         pictures = [f"{offset} {_digest(jpeg)}" for offset, jpeg in frames]
         request = content_key(segment.offset_ms, segment.end_offset_ms, transcript, *pictures)
-        expected = Usage(PICTURE_TOKENS * len(frames) + len(transcript) // CHARACTERS_A_TOKEN, 0)
+        expected = Usage(PICTURE_TOKENS * len(frames) + len(transcript) // CHARACTERS_A_TOKEN, REPLY_TOKENS)
         call = Call("caption", self._captioner, request, expected)
         asked = lambda: plain(tuple[Caption, ...], self._captioner.caption(segment, frames, transcript))  # noqa: E731
         captions: tuple[Caption, ...] = made(tuple[Caption, ...], self._calls.answer(call, asked))
@@ -108,7 +116,7 @@ class RememberedChat(_Remembered):
         said = [part for message in messages for part in _said(message)]
         forms = json.dumps([schema, [plain(ToolSpec, tool) for tool in tools]], sort_keys=True, default=dict)
         request = content_key(*said, forms, max_tokens, repr(temperature))
-        expected = Usage(sum(map(len, said)) // CHARACTERS_A_TOKEN, 0)
+        expected = Usage(sum(map(len, said)) // CHARACTERS_A_TOKEN, min(max_tokens, REPLY_TOKENS))
         call = Call("extract", self._chat, request, expected)
         options: dict[str, Any] = {"tools": tools, "max_tokens": max_tokens, "temperature": temperature}
         asked = lambda: plain(Completion, self._chat.complete(messages, schema=schema, **options))  # noqa: E731
@@ -139,25 +147,30 @@ class RememberedReader(_Remembered):
 
 
 class RememberedTranscriber(_Remembered):
-    """A call a block of sound, cut where it is quiet."""
+    """A call a stretch of speech: what a transcriber hears at once. Silence is no call."""
 
     def __init__(self, transcriber: Transcriber, calls: Calls) -> None:
         super().__init__(transcriber, calls)
         self._transcriber = transcriber
 
     def transcribe(self, audio: Iterable[AudioPiece], language: str | None = None) -> Iterator[Utterance]:
-        for block in blocks(audio, BLOCK_MS):
-            yield from self._heard(block, language)
+        pieces = self._transcriber.pieces(audio) if isinstance(self._transcriber, Listener) else stretches(audio, None)
+        return joined((piece, self._heard(piece, language)) for piece in pieces)
 
-    def _heard(self, block: AudioPiece, language: str | None) -> tuple[Utterance, ...]:
-        request = content_key(block.offset_ms, block.sample_rate, language or "", _digest(block.samples.tobytes()))
-        minutes = len(block.samples) / block.sample_rate / 60
+    def _heard(self, piece: AudioPiece, language: str | None) -> tuple[Utterance, ...]:
+        request = content_key(piece.offset_ms, piece.sample_rate, language or "", _digest(piece.samples.tobytes()))
+        minutes = len(piece.samples) / piece.sample_rate / 60
         call = Call("hear", self._transcriber, request, minutes=minutes)
         asked = lambda: plain(  # noqa: E731
-            tuple[Utterance, ...], tuple(self._transcriber.transcribe([block], language))
+            tuple[Utterance, ...], self._asked(piece, language)
         )
         heard: tuple[Utterance, ...] = made(tuple[Utterance, ...], self._calls.answer(call, asked))
         return heard
+
+    def _asked(self, piece: AudioPiece, language: str | None) -> tuple[Utterance, ...]:
+        if isinstance(self._transcriber, Listener):
+            return self._transcriber.hear(piece, language)
+        return tuple(self._transcriber.transcribe([piece], language))
 
 
 class RememberedDetector(_Remembered):

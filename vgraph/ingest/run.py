@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from vgraph.errors import MediaError
+from vgraph.errors import MediaError, UserError
 from vgraph.ingest.opening import UNASKED, Asked, Site
 from vgraph.ingest.pipeline import ingest
 from vgraph.types import IngestReport, Progress
@@ -26,6 +27,31 @@ class Item:
     path: Path
     asked: Asked = UNASKED
     again: bool = False
+
+
+def cameras_of(paths: Sequence[Path], pattern: str) -> list[str]:
+    """The camera's name in each path, by a regular expression: its group `camera`, else its first group, else all it matches.
+
+    Raises UserError for a pattern that is none, and for paths in which it finds no name.
+    """
+    try:
+        expression = re.compile(pattern)
+    except re.error as error:
+        raise UserError(f"--camera-pattern {pattern!r} is not a regular expression: {error}") from None
+    found = [expression.search(path.as_posix()) for path in paths]
+    names = [_name(match) for match in found]
+    lost = [str(path) for path, name in zip(paths, names, strict=True) if not name]
+    if lost:
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+        raise UserError(f"--camera-pattern {pattern!r} finds no camera in {', '.join(lost[:3])}{more}")
+    return names
+
+
+def _name(match: re.Match[str] | None) -> str:
+    if match is None:
+        return ""
+    groups = match.groupdict()
+    return str(groups.get("camera") or (match.group(1) if match.re.groups else match.group()) or "")
 
 
 class Turns:

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,6 +88,24 @@ class Assets:
                 shutil.rmtree(folder)
         except OSError as error:
             raise MediaError(f"{folder}: cannot be removed ({error.strerror})", path=str(folder)) from error
+
+    def names(self) -> Iterator[str]:
+        """Every asset that lies in the folder, and what a writer that was killed left beside them."""
+        for file in sorted(self.folder.glob("*/*/*")):
+            if file.is_file() and not file.is_symlink():
+                yield file.relative_to(self.folder).as_posix()
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Remove assets, as `names` names them, and folders that are empty then; one that is not there is fine."""
+        for name in names:
+            target = self._inside(name)
+            try:
+                target.unlink(missing_ok=True)
+                for folder in (target.parent, target.parent.parent):
+                    if folder != self.folder.resolve() and folder.is_dir() and not any(folder.iterdir()):
+                        folder.rmdir()
+            except OSError as error:
+                raise MediaError(f"{target}: cannot be removed ({error.strerror})", path=str(target)) from error
 
 
 def _checked_key(document_key: str) -> str:

@@ -68,6 +68,16 @@ class Removal:
             also(key)
         return renamed
 
+    def camera(self, key: str) -> dict[str, int]:
+        """Remove a camera without documents, and what says how far it is from others; counts removed by collection."""
+        before = self._counts()
+        with self._writing, Transaction(self._db, ("cameras", "ADJACENT_TO")) as db:
+            run(db, "remove_edges_from", ids=[f"cameras/{key}"], collection="ADJACENT_TO")
+            run(db, "remove_edges_to", ids=[f"cameras/{key}"], collection="ADJACENT_TO")
+            run(db, "remove_keys", keys=[key], collection="cameras")
+        after = self._counts()
+        return {name: before[name] - after[name] for name in before if before[name] != after[name]}
+
     def graph_part(self, key: str, also: Sequence[str] = (), keep: Sequence[str] = ()) -> None:
         """Remove what was made of what is stored of a document: chunks, their edges and what was derived from them; nothing else.
 
@@ -110,7 +120,10 @@ class Removal:
 
     def _before(self, key: str, end_ms: int) -> tuple[Mapping[str, int], tuple[Record, ...], list[str]]:
         with Transaction(self._db, WRITTEN) as db:
-            old = list(run(db, "chunks_before", document=key, end_ms=end_ms))
+            found = list(run(db, "chunks_before", document=key, end_ms=end_ms))
+            old, cuts = [row["key"] for row in found], [row["end_offset_ms"] for row in found]
+            if not old:
+                return {}, (), []
             chunks = [f"chunks/{chunk}" for chunk in old]
             touched = list(run(db, "entities_of_chunks", chunks=chunks))
             assets = list(run(db, "assets_of_chunks", keys=old))
@@ -126,8 +139,25 @@ class Removal:
                 run(db, "remove_older", document=key, end_ms=end_ms, collection=collection)
             run(db, "remove_depictions", document=key)
             run(db, "remove_calls_of_chunks", document=key, chunks=old)
+            run(db, "begin_later", document=key, offset_ms=max(cuts))
             renamed = _settle(db, touched)
         return removed, renamed, assets
+
+    # --- retention ------------------------------------------------------------------------------------------------------
+
+    def keep(self, camera: str, keep_ms: int | None) -> None:
+        """How long recordings of a camera are kept; None for ever. Raises NotFoundError where there is no such camera."""
+        with self._writing:
+            if not list(run(self._db, "set_retention", camera=camera, keep_ms=keep_ms)):
+                raise NotFoundError(f"no camera {camera!r}; `vgraph cameras` lists them")
+
+    def kept(self) -> dict[str, int]:
+        """Cameras whose recordings are kept for a time only, and that time in ms."""
+        return {row["camera"]: row["keep_ms"] for row in run(self._db, "camera_retention")}
+
+    def expired(self, camera: str, before_ms: int) -> list[dict[str, Any]]:
+        """Documents of a camera that hold something from before a moment, the oldest first: {document, kind, end_ms}."""
+        return list(run(self._db, "expired_documents", camera=camera, before_ms=before_ms))
 
     def _counts(self) -> dict[str, int]:
         return {name: int(self._db.collection(name).count()) for name in schema.collection_names()}
