@@ -47,6 +47,8 @@ OWNED_BY: dict[str, set[str]] = {
     "scenedetect": {"media"},
     "pysubs2": {"media"},
     "ruptures": {"media"},
+    "ijson": {"media"},
+    "norfair": {"models"},
     "torch": {"models"},
     "transformers": {"models"},
     "sentence_transformers": {"models"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from vgraph.ingest.options import Options, Tools
 from vgraph.ingest.place import place_of, seen_start, start_of
 from vgraph.ingest.remembered import remembering
 from vgraph.media.assets import Assets
+from vgraph.media.detection_table import Detections
 from vgraph.media.sidecars import read_meta, read_sidecars
 from vgraph.media.start import name_without_time
 from vgraph.models import Reader
@@ -152,11 +153,17 @@ def _within(sidecars: Sidecars, duration_ms: int) -> Sidecars:
     told: list[str] = []
     for name in ("captions", "utterances", "detections"):
         items = getattr(sidecars, name)
-        kept[name] = tuple(item for item in items if item.offset_ms < duration_ms)
+        kept[name] = _before(duration_ms, items)
         if len(kept[name]) < len(items):
             count = len(items) - len(kept[name])
             told.append(f"{count} given {name} begin after the video's end at {duration_ms / 1000:.1f} s; left out")
     return replace(sidecars, **kept, warnings=(*sidecars.warnings, *told))
+
+
+def _before(end_ms: int, items: Sequence[Any]) -> Sequence[Any]:
+    if isinstance(items, Detections):
+        return items.before(end_ms)
+    return tuple(item for item in items if item.offset_ms < end_ms)
 
 
 def camera_info(video: Video, meta: Sidecars, asked: Asked) -> CameraInfo:

@@ -14,11 +14,11 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from vgraph.media.detection_table import ORIGIN, FrameTimes, checked
 from vgraph.media.lines import Pixels, Seconds, Share, Text, json_lines
 from vgraph.media.text import Warnings, read_lines
 from vgraph.types import Box, Detection, VideoTrack
 
-ORIGIN = "given"
 UNKNOWN = "object"
 MOT_CLASSES = {
     1: "person",
@@ -55,35 +55,30 @@ class _Line(BaseModel):
         return self
 
 
-def read_tracks(path: Path, picture: VideoTrack, warnings: Warnings) -> tuple[Detection, ...]:
-    """Detections of a tracks JSONL in order of time; broken lines are told to `warnings`. Raises SidecarError."""
-    found, by_frame = [], False
+def read_tracks(path: Path, picture: VideoTrack, warnings: Warnings) -> Iterator[Detection]:
+    """Detections of a tracks JSONL as they stand there; broken lines are told to `warnings`. Raises SidecarError."""
+    times = FrameTimes(picture, warnings)
     for number, line in json_lines(path, _Line, warnings):
-        by_frame |= line.frame is not None
-        offset_ms = round(line.time * 1000) if line.time is not None else _frame_ms(line.frame or 0, picture)
+        offset_ms = round(line.time * 1000) if line.time is not None else times.at(line.frame or 0)
         track = None if line.track is None else str(line.track)
-        if box := _checked(line.box, picture, number, warnings):
-            found.append(Detection(offset_ms, line.label, box, line.confidence, ORIGIN, track))
-    return _ordered(found, by_frame, picture, warnings)
+        if box := checked(Box(*line.box), picture, warnings, number):
+            yield Detection(offset_ms, line.label, box, line.confidence, ORIGIN, track)
 
 
-def read_mot(path: Path, picture: VideoTrack, warnings: Warnings) -> tuple[Detection, ...]:
-    """Detections of a MOT CSV in order of time; broken rows are told to `warnings`. Raises SidecarError.
+def read_mot(path: Path, picture: VideoTrack, warnings: Warnings) -> Iterator[Detection]:
+    """Detections of a MOT CSV as they stand there; broken rows are told to `warnings`. Raises SidecarError.
 
     Rows that the benchmark marks as not to be counted (confidence 0, occluders, reflections) are left out.
     """
-    return _ordered(list(_mot(path, picture, warnings)), True, picture, warnings)
-
-
-def _mot(path: Path, picture: VideoTrack, warnings: Warnings) -> Iterator[Detection]:
+    times = FrameTimes(picture, warnings)
     for number, line in read_lines(path, warnings):
         try:
             row = _row(line.split(","))
         except (ValueError, OverflowError) as error:
             warnings.skipped(number, f"not a MOT row ({error})")
             continue
-        if row is not None and (box := _checked(row.box, picture, number, warnings)):
-            yield Detection(_frame_ms(row.frame - 1, picture), row.label, box, row.confidence, ORIGIN, row.track)
+        if row is not None and (box := checked(Box(*row.box), picture, warnings, number)):
+            yield Detection(times.at(row.frame - 1), row.label, box, row.confidence, ORIGIN, row.track)
 
 
 class _Row(BaseModel):
@@ -119,23 +114,3 @@ def _label(kind: str) -> str:
     if kind.isdigit():
         return MOT_CLASSES.get(int(kind), UNKNOWN)
     return kind if kind and kind != "-1" else UNKNOWN
-
-
-def _frame_ms(frame: int, picture: VideoTrack) -> int:
-    return round(frame * 1000 / picture.fps)
-
-
-def _checked(
-    box: tuple[float, float, float, float], picture: VideoTrack, number: int, warnings: Warnings
-) -> Box | None:
-    x, y, width, height = box
-    if not (width > 0 and height > 0 and x < picture.width and y < picture.height and x + width > 0 and y + height > 0):
-        warnings.skipped(number, f"box {list(box)} is empty or outside the {picture.width}x{picture.height} picture")
-        return None
-    return Box(x, y, width, height)
-
-
-def _ordered(found: list[Detection], by_frame: bool, picture: VideoTrack, warnings: Warnings) -> tuple[Detection, ...]:
-    if found and by_frame and picture.variable_rate:
-        warnings.note("counts frames, and the video's frame rate varies: times are approximate")
-    return tuple(sorted(found, key=lambda detection: detection.offset_ms))

@@ -63,7 +63,7 @@ def _unreadable(path: Path, error: OSError) -> SidecarError:
 
 
 def _decoded(content: bytes, path: Path) -> str:
-    encoding = _encoding(content[:4096])
+    encoding = encoding_of(content[:4096])
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -82,7 +82,7 @@ def _western(content: bytes) -> str:
 _WESTERN = [bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256)]
 
 
-def _encoding(head: bytes) -> str:
+def encoding_of(head: bytes) -> str:
     """By byte order mark; UTF-16 without one by the NULs of its ASCII half; else UTF-8 is tried."""
     for bom, encoding in _BOMS:
         if head.startswith(bom):
@@ -105,7 +105,7 @@ def read_lines(path: Path, warnings: Warnings) -> Iterator[tuple[int, str]]:
 def _raw_lines(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as file:
-            encoding = _encoding(file.read(4096))
+            encoding = encoding_of(file.read(4096))
             file.seek(0)
             if encoding == "utf-8":
                 yield from map(_line, _limited(file.readline))
