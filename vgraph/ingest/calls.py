@@ -60,13 +60,13 @@ FINAL = ("truncated", "too_long")
 class Budget:
     """What all calls of a run together may cost: tokens and money, None for no end. Safe to use from several threads.
 
-    A call is let through while what was spent and what is expected of the calls under way stays within; so the cap is passed by no more
-    than what calls under way cost beyond what was expected of them.
+    A call is let through while what was spent and what is expected of the calls under way stays within, and waits for those while it does
+    not; so the cap is passed by no more than what calls under way cost beyond what was expected of them.
     """
 
     def __init__(self, max_tokens: int | None = None, max_money: float | None = None) -> None:
         self._max_tokens, self._max_money = max_tokens, max_money
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self.tokens, self.money = 0, 0.0
         self._expected: dict[int, tuple[int, float]] = {}
 
@@ -77,33 +77,35 @@ class Budget:
         try:
             yield self.spent
         finally:
-            with self._lock:
+            with self._changed:
                 del self._expected[mark]
+                self._changed.notify_all()
 
     def spent(self, usage: Usage, money: float) -> None:
-        with self._lock:
+        with self._changed:
             self.tokens += usage.input_tokens + usage.output_tokens
             self.money += money
 
     def _reserve(self, tokens: int, money: float) -> int:
-        with self._lock:
-            held = self._expected.values()
-            self._check(self.tokens + tokens + sum(t for t, _ in held), self.money + money + sum(m for _, m in held))
+        with self._changed:
+            while lack := self._lack(tokens, money):
+                if not self._expected:
+                    raise BudgetReached(
+                        f"the next call would pass the cap of {lack}; what was answered is kept, and a higher cap goes on from there"
+                    )
+                self._changed.wait()
             mark = max(self._expected, default=0) + 1
             self._expected[mark] = (tokens, money)
             return mark
 
-    def _check(self, tokens: int, money: float) -> None:
-        if self._max_tokens is not None and tokens > self._max_tokens:
-            raise BudgetReached(
-                f"the next call would pass the cap of {self._max_tokens} tokens ({self.tokens} are spent); what was answered is kept, "
-                "and a higher VGRAPH_INGEST__MAX_TOKENS goes on from there"
-            )
-        if self._max_money is not None and money > self._max_money:
-            raise BudgetReached(
-                f"the next call would pass the cap of {self._max_money:g} in money ({self.money:.4f} is spent); what was answered is kept, "
-                "and a higher VGRAPH_INGEST__MAX_MONEY goes on from there"
-            )
+    def _lack(self, tokens: int, money: float) -> str:
+        """The cap under which there is no room for a call, in words; empty where there is."""
+        held = self._expected.values()
+        if self._max_tokens is not None and self.tokens + tokens + sum(t for t, _ in held) > self._max_tokens:
+            return f"{self._max_tokens} tokens ({self.tokens} are spent; VGRAPH_FLOW__MAX_TOKENS)"
+        if self._max_money is not None and self.money + money + sum(m for _, m in held) > self._max_money:
+            return f"{self._max_money:g} in money ({self.money:.4f} is spent; VGRAPH_FLOW__MAX_MONEY)"
+        return ""
 
 
 class Gates:

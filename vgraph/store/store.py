@@ -27,7 +27,7 @@ TEXT_EMBEDDED = ("chunks", "entities", "communities")
 NO_VECTOR_INDEX = frozenset({1554, 1555})
 KEY = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}")
 """What can be a key at all."""
-UNTIMED = ("_id", "_rev", "recorded_ms", "seconds", "attempts", "spent")
+UNTIMED = ("_id", "_rev", "recorded_ms", "seconds", "attempts", "input_tokens", "output_tokens", "money", "spent")
 """What is not exported: revisions, times of writing, and what it cost to get there."""
 
 
