@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from vgraph.embedded import ddl
 from vgraph.embedded.errors import ArangoError
 
 Database = Any  # of conftest.py
@@ -358,3 +359,57 @@ def test_the_example_of_an_upsert_may_be_bound(fresh: Database) -> None:
     with pytest.raises(ArangoError) as caught:
         fresh.run(query, {"what": [1]})
     assert caught.value.num == 1501
+
+
+class TestFulltext:
+    @pytest.fixture
+    def mails(self, fresh: Database) -> Database:
+        documents = [
+            {"_key": "a", "body": "The quick brown fox", "n": 1},
+            {"_key": "b", "body": ["Quick thinking", {"x": "brown bread"}]},
+            {"_key": "c", "body": "Slow foxes, BREAD"},
+            {"_key": "d", "body": 5},
+            {"_key": "e"},
+        ]
+        fresh.collection("mails", documents, indexes=[{"type": "fulltext", "fields": ["body"], "minLength": 4}])
+        return fresh
+
+    @pytest.mark.parametrize(
+        ("query", "keys"),
+        [
+            ("quick", ["a", "b"]),
+            ("quick,brown", ["a", "b"]),
+            ("+quick,-bread", ["a"]),
+            ("thinking,|foxes", ["b", "c"]),
+            ("quick,|foxes,-brown", ["c"]),
+            ("complete:bread", ["b", "c"]),
+            ("prefix:fox", ["c"]),  # "fox" itself is shorter than minLength
+            ("prefix:bro,complete:quick", ["a", "b"]),
+            ("the", []),
+            ("", []),
+            ("nothing", []),
+        ],
+    )
+    def test_words(self, mails: Database, query: str, keys: list[str]) -> None:
+        assert mails.run("FOR d IN FULLTEXT(mails, 'body', @q) RETURN d._key", {"q": query}) == keys
+
+    def test_limit(self, mails: Database) -> None:
+        assert mails.run("FOR d IN FULLTEXT('mails', 'body', 'bread', 1) RETURN d._key") == ["b"]
+        assert len(mails.run("FOR d IN FULLTEXT('mails', 'body', 'bread', 0) RETURN d._key")) == 2
+
+    def test_errors(self, mails: Database) -> None:
+        for query, number in (("FULLTEXT(mails, 'n', 'x')", 1571), ("FULLTEXT('no', 'body', 'x')", 1203)):
+            with pytest.raises(ArangoError) as caught:
+                mails.run(f"RETURN {query}")
+            assert caught.value.num == number
+        assert mails.run("RETURN FULLTEXT(mails, 1, 'x')") == [None]
+
+
+def test_the_schema_of_a_collection(fresh: Database) -> None:
+    fresh.collection("plain")
+    with fresh.engine.writing() as txn:
+        ddl.create_collection(txn, "ruled", 2, {"schema": {"rule": {"required": ["n"]}, "message": "n"}})
+    assert fresh.run("RETURN [SCHEMA_GET('plain'), SCHEMA_GET('ruled')]") == [
+        [None, {"rule": {"required": ["n"]}, "level": "strict", "message": "n", "type": "json"}]
+    ]
+    assert fresh.run("RETURN SCHEMA_VALIDATE({n: 1}, SCHEMA_GET('ruled')).valid") == [True]

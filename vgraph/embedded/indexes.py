@@ -665,7 +665,7 @@ class GeoIndex(Index):
 
 
 class FulltextIndex(Index):
-    """Accepted and described, as the deprecated type it is; FULLTEXT() does not exist here."""
+    """Described, as the deprecated type it is; FULLTEXT() reads the documents."""
 
     type = "fulltext"
 

@@ -95,11 +95,16 @@ def _validate(rules: dict[str, Any], new: Document, old: Document | None) -> Non
     level, rule = rules["level"], rules["rule"]
     if level == "none" or (level == "new" and old is not None):
         return
-    if schema.is_valid(rule, _seen_by(rule, new)):
+    if fits(rule, new):
         return
-    if level == "moderate" and old is not None and not schema.is_valid(rule, _seen_by(rule, old)):
+    if level == "moderate" and old is not None and not fits(rule, old):
         return
     raise ArangoError(1620, rules["message"] or None)
+
+
+def fits(rule: dict[str, Any], doc: Document) -> bool:
+    """Whether a document is as a schema's rule wants it."""
+    return schema.is_valid(rule, _seen_by(rule, doc))
 
 
 def _seen_by(rule: dict[str, Any], doc: Document) -> Document:

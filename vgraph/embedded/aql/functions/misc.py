@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import ArangoError, unsupported
+from ...errors import ERRORS, ArangoError, unsupported
 from ...revisions import decode
 from ..values import to_number, to_string, truthy
 from .registry import Table, Value, wrong_type
@@ -181,18 +181,23 @@ def shard_id(rt: Runtime, collection: Value, keys: Value) -> Value:
 
 @TABLE.add("SCHEMA_GET", args=(1, 1), deterministic=False)
 def schema_get(rt: Runtime, name: Value) -> Value:
+    """The schema of a collection with its defaults; null when it has none."""
     if type(name) is not str:
         return wrong_type(rt, "SCHEMA_GET")
-    return getattr(rt.txn.collection(name), "schema", None)
+    return rt.txn.collection(name).info.properties.get("schema")
 
 
 @TABLE.add("SCHEMA_VALIDATE", args=(2, 2), deterministic=False)
 def schema_validate(rt: Runtime, value: Value, schema: Value) -> Value:
-    if type(value) is not dict:
+    """Whether a document is as a schema, with the attributes of a collection's, wants it, whatever its level."""
+    from vgraph.embedded import rules
+
+    if type(value) is not dict or not (schema is None or type(schema) is dict):
         return wrong_type(rt, "SCHEMA_VALIDATE")
-    if schema is None or schema == {}:
+    checked = rules.check_schema(schema)
+    if checked is None or rules.fits(checked["rule"], value):
         return {"valid": True}
-    raise unsupported("SCHEMA_VALIDATE()")
+    return {"valid": False, "errorMessage": checked["message"] or ERRORS[1620].text}
 
 
 # ------------------------------------------------------------------------------------------- calls and tests
@@ -259,12 +264,6 @@ def sleep(rt: Runtime, seconds: Value) -> Value:
     return None
 
 
-def _not_here(name: str, least: int, most: int | None, taken: tuple[int, ...] = ()) -> None:
-    def refuse(rt: Runtime, *args: Value) -> Value:
-        raise unsupported(f"{name}()")
-
-    TABLE.add(name, args=(least, most), deterministic=False, collections=taken)(refuse)
-
-
-_not_here("V8", 1, 1)
-_not_here("FULLTEXT", 3, 4, (0,))
+@TABLE.add("V8", args=(1, 1), deterministic=False)
+def v8(rt: Runtime, value: Value) -> Value:
+    raise unsupported("V8()")
