@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -117,6 +118,42 @@ def _by_camera(spans: Iterable[Span]) -> dict[str, tuple[Interval, ...]]:
     for span in spans:
         found.setdefault(span.camera, []).append((span.start_ms, span.end_ms))
     return {camera: union(intervals) for camera, intervals in found.items()}
+
+
+# --- pairs -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PairScores:
+    """Pairs of records: `claimed` to be one, `true` ones, and `right`, which are both."""
+
+    claimed: int
+    true: int
+    right: int
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.claimed if self.claimed else 1.0
+
+    @property
+    def recall(self) -> float:
+        return self.right / self.true if self.true else 1.0
+
+    @property
+    def f1(self) -> float:
+        both = self.claimed + self.true
+        return 2 * self.right / both if both else 1.0
+
+
+def pair_scores(records: Iterable[tuple[str, str]]) -> PairScores:
+    """Records as (cluster, truth), compared pair by pair without looking at every pair."""
+    cells = Counter(records)
+    clusters: Counter[str] = Counter()
+    truths: Counter[str] = Counter()
+    for (cluster, truth), number in cells.items():
+        clusters[cluster] += number
+        truths[truth] += number
+    return PairScores(*(sum(n * (n - 1) // 2 for n in found.values()) for found in (clusters, truths, cells)))
 
 
 # --- answers ---------------------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class Identities:
         return list(run(self._db, "identity_tracks", ids=_ids(keys)))
 
     def passing(self, spans: Sequence[Mapping[str, Any]], most: int) -> list[list[str]]:
-        """Pairs of keys: an entity with those of at most `most` tracks that pass a span {entity, camera, class, from_ms, to_ms}."""
+        """Pairs of keys: an entity with those of at most `most` tracks in a span of identity_passing.aql."""
         return list(run(self._db, "identity_passing", spans=[dict(span) for span in spans], most=most))
 
     # --- what was found -------------------------------------------------------------------------------------------------
@@ -145,6 +145,18 @@ class Identities:
 
         with self._writing:
             return until_undisturbed(write)
+
+    def write_looks(self, records: Sequence[Record]) -> None:
+        """How tracks look: {_key, embedding}. Whom they show is to be resolved again."""
+        keys = [record["_key"] for record in records]
+
+        def write() -> None:
+            with Transaction(self._db, ("tracks", "entities")) as db:
+                run(db, "write_embeddings", records=[dict(record) for record in records], collection="tracks")
+                run(db, "touch_entities", keys=list(run(db, "entities_of_tracks", ids=_ids(keys, "tracks"))))
+
+        with self._writing:
+            until_undisturbed(write)
 
     # --- looking --------------------------------------------------------------------------------------------------------
 

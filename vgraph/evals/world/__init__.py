@@ -19,15 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from vgraph.errors import UserError
-from vgraph.evals.world.captions import Noise, captions
-from vgraph.evals.world.detections import detections
+from vgraph.evals.world.captions import captions, told
+from vgraph.evals.world.detections import detected, detections
 from vgraph.evals.world.director import direct
+from vgraph.evals.world.noise import Noise
 from vgraph.evals.world.scene import Picture, Scene
 from vgraph.evals.world.script import Camera, Recording, Script
-from vgraph.evals.world.speech import can_speak, vtt
+from vgraph.evals.world.speech import can_speak, speakers, vtt
 from vgraph.evals.world.truth import truth
 
-__all__ = ["DEMO_SEED", "Noise", "Picture", "World", "WorldFiles", "WorldVideo"]
+__all__ = ["DEMO_SEED", "Noise", "Picture", "TrueMention", "World", "WorldFiles", "WorldVideo"]
 
 Progress = Callable[[str, float], None]
 """Told what is being written and the share of the whole that is done, 0 to 1."""
@@ -58,6 +59,17 @@ class WorldFiles:
     truth: Path
     sound: bool
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrueMention:
+    """A name as a recording's captions or subtitles give it, media ms, with the id of whom or what it means."""
+
+    name: str
+    type: str
+    id: str
+    offset_ms: int
+    end_offset_ms: int
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,28 @@ class World:
         """The given captions of a recording (by stem) in the sidecar form."""
         camera, found = self._recording(recording)
         return tuple(captions(self.scene, camera, found, self.noise))
+
+    def mentions(self, recording: str) -> tuple[TrueMention, ...]:
+        """Who the names in a recording's captions and subtitles truly are."""
+        camera, found = self._recording(recording)
+        captioned = [
+            TrueMention(
+                entity["name"], entity["type"], id_, round(caption["start"] * 1000), round(caption["end"] * 1000)
+            )
+            for caption, ids in told(self.scene, camera, found, self.noise)
+            for entity, id_ in zip(caption["entities"], ids, strict=True)
+        ]
+        spoken = [
+            TrueMention(name, "person", line.speaker, line.start_ms - found.start_ms, line.end_ms - found.start_ms)
+            for line, name in speakers(self.scene, found, self.noise)
+        ]
+        return (*captioned, *spoken)
+
+    def tracks(self, recording: str, detect_every_ms: int = 200) -> dict[str, str]:
+        """Which person or vehicle each track of a recording's detections follows."""
+        camera, found = self._recording(recording)
+        rows = detected(self.scene, camera, found, self.picture, detect_every_ms)
+        return {str(detection["track"]): id_ for detection, id_ in rows}
 
     def write(
         self, folder: Path | str, *, progress: Progress | None = None, detect_every_ms: int = 200, video: bool = True
@@ -163,7 +197,7 @@ class _Writer:
         from vgraph.evals.world.render import render
 
         world, scene, stem = self.world, self.world.scene, recording.stem
-        self._once(stem, ".vtt", lambda: vtt(scene, recording))
+        self._once(stem, ".vtt", lambda: vtt(scene, recording, world.noise))
         self._once(stem, ".captions.jsonl", lambda: map(_json, captions(scene, camera, recording, world.noise)))
         found = detections(scene, camera, recording, world.picture, self.detect_every_ms)
         self._once(stem, ".tracks.jsonl", lambda: map(_json, found))

@@ -7,26 +7,16 @@ relations dropped. They are given captions: nothing looked at the pictures to ma
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from vgraph.evals.world.noise import Names, Noise
 from vgraph.evals.world.phrases import clause, named, relations
 from vgraph.evals.world.scene import Scene, position
 from vgraph.evals.world.script import Action, Camera, Interval, Recording
 from vgraph.evals.world.site import ZONES, Person, Thing, Vehicle, article
 
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """Shares in [0, 1]; `jitter_ms` is the largest error of a time."""
-
-    missed: float = 0.06
-    dropped: float = 0.08
-    unnamed: float = 0.10
-    jitter_ms: int = 400
 
 
 EMPTY = ("The {place} is empty.", "Nobody is to be seen, the {place} is quiet.", "Nothing moves in the picture.")
@@ -50,7 +40,13 @@ VERBS = {
 
 def captions(scene: Scene, camera: Camera, recording: Recording, noise: Noise) -> Iterator[Json]:
     """One caption for every 8 to 12 seconds of a recording, in the sidecar form, in order of time."""
+    return (caption for caption, _ in told(scene, camera, recording, noise))
+
+
+def told(scene: Scene, camera: Camera, recording: Recording, noise: Noise) -> Iterator[tuple[Json, tuple[str, ...]]]:
+    """Captions, each with the true ids of its entities in their order: for measuring only."""
     rng = random.Random(f"vgraph world {scene.script.seed} captions {recording.stem}")  # noqa: S311
+    names = Names(scene.script, noise, f"captions {recording.stem}")
     events = _events(scene, recording)
     start = recording.start_ms
     while start < recording.end_ms:
@@ -60,7 +56,8 @@ def captions(scene: Scene, camera: Camera, recording: Recording, noise: Noise) -
         mine = [
             event for event in events.get(start // 60_000, []) + events.get(end // 60_000, []) if _in(event, start, end)
         ]
-        yield _Observer(scene, camera, recording, noise, rng, (start, end)).caption(list(dict.fromkeys(mine)))
+        observer = _Observer(scene, camera, recording, noise, rng, (start, end), names.written())
+        yield observer.caption(list(dict.fromkeys(mine))), tuple(observer.used)
         start = end
 
 
@@ -82,11 +79,12 @@ class _Observer:
     """Writes the caption of one stretch; who is not recognised in it stays so throughout."""
 
     def __init__(
-        self, scene: Scene, camera: Camera, recording: Recording, noise: Noise, rng: random.Random, span: Interval
-    ) -> None:
+        self, scene: Scene, camera: Camera, recording: Recording, noise: Noise, rng: random.Random, span: Interval,
+        people: Mapping[str, str],
+    ) -> None:  # fmt: skip
         self.scene, self.camera, self.recording = scene, camera, recording
         self.noise, self.rng, self.span = noise, rng, span
-        self.full = named(scene.script)
+        self.full, self.people = named(scene.script), people
         self.unnamed = {p.id for p in scene.script.people if rng.random() < noise.unnamed}
         self.used: dict[str, None] = {}
 
@@ -131,11 +129,13 @@ class _Observer:
         self.used[id_] = None
         if id_ in self.unnamed:
             return f"a {self._name(id_)}"
-        return self.full(id_)
+        return self.people.get(id_) or self.full(id_)
 
     def _name(self, id_: str) -> str:
         item = self.scene.script.named.get(id_)
-        return item.look if isinstance(item, Person) and id_ in self.unnamed else self.scene.script.name(id_)
+        if isinstance(item, Person):
+            return item.look if id_ in self.unnamed else self.people[id_]
+        return self.scene.script.name(id_)
 
     def _links(self, action: Action, span: Interval) -> list[Json]:
         found = []

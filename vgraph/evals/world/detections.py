@@ -15,6 +15,13 @@ CLASSES = {"van": "truck", "car": "car", "forklift": "truck"}
 
 def detections(scene: Scene, camera: Camera, recording: Recording, picture: Picture, every_ms: int) -> Iterator[Any]:
     """Objects of the sidecar form, in order of time. A track ends when its object leaves, and sometimes before."""
+    return (found for found, _ in detected(scene, camera, recording, picture, every_ms))
+
+
+def detected(
+    scene: Scene, camera: Camera, recording: Recording, picture: Picture, every_ms: int
+) -> Iterator[tuple[Any, str]]:
+    """Detections, each with the true id of what it shows: for measuring only."""
     rng = random.Random(f"vgraph world {scene.script.seed} detections {recording.stem}")  # noqa: S311
     waiting = sorted((s for each in scene.presence[recording.stem].values() for s in each), key=lambda s: -s.start_ms)
     tracks: dict[Presence, int] = {}
@@ -30,7 +37,7 @@ def detections(scene: Scene, camera: Camera, recording: Recording, picture: Pict
                 count += 1
                 tracks[spell] = count
             if rng.random() >= MISSED:
-                yield _detection(scene, camera, recording, picture, spell, tracks[spell], at, rng)
+                yield _detection(scene, camera, recording, picture, spell, tracks[spell], at, rng), spell.id
 
 
 def _detection(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from vgraph.evals.world.noise import Names, Noise
 from vgraph.evals.world.scene import Scene
 from vgraph.evals.world.script import Line, Recording
 
@@ -23,17 +24,23 @@ SPEEDS = (165, 200, 240)
 """Words a minute: the first at which a line fits its time is taken."""
 
 
-def vtt(scene: Scene, recording: Recording) -> Iterator[str]:
+def vtt(scene: Scene, recording: Recording, noise: Noise) -> Iterator[str]:
     """The lines of a WebVTT file; times are media time."""
     yield "WEBVTT"
     yield ""
     yield "NOTE Subtitles of a synthetic world, exact to the millisecond."
-    for line in lines_of(scene, recording):
+    for line, speaker in speakers(scene, recording, noise):
         start, end = line.start_ms - recording.start_ms, line.end_ms - recording.start_ms
         yield ""
         yield f"{_stamp(start)} --> {_stamp(end)}"
-        yield f"<v {scene.script.name(line.speaker)}>{line.text}</v>"
+        yield f"<v {speaker}>{line.text}</v>"
     yield ""
+
+
+def speakers(scene: Scene, recording: Recording, noise: Noise) -> Iterator[tuple[Line, str]]:
+    """What is heard, each line with the name its speaker is given."""
+    names = Names(scene.script, noise, f"speakers {recording.stem}")
+    return ((line, names.heard(line.speaker)) for line in lines_of(scene, recording))
 
 
 def lines_of(scene: Scene, recording: Recording) -> list[Line]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from vgraph.ingest.identity.identification import Decided, Identification
 from vgraph.ingest.identity.options import IdentityOptions
 from vgraph.ingest.identity.resolve import ResolveReport, resolve
 
-__all__ = ["IdentityOptions", "ResolveReport", "resolve"]
+__all__ = ["Decided", "Identification", "IdentityOptions", "ResolveReport", "resolve"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 from vgraph.ingest.identity.decisions import Pair, pair
 from vgraph.ingest.identity.facts import Profile
@@ -15,8 +16,10 @@ from vgraph.store.identities import Identities
 
 PROBED = 4
 """How many times `near` are looked at in the index, which finds nearly and not exactly the nearest."""
-PASSING = 32
+PASSING = 64
 """At most so many tracks of one span of time at one camera are compared with a track."""
+LONGEST_MS = 600_000
+"""Tracks that began so long before the span in which they would have to end are not looked for."""
 
 
 def by_name(
@@ -50,21 +53,24 @@ def _nearest(rows: Iterable[Sequence[str]], most: int) -> Iterator[tuple[str, st
             yield key, other
 
 
-def by_passing(store: Identities, page: Sequence[Profile], sites: Sites) -> set[Pair]:
-    """Pairs with one of the page whose tracks follow one another within the time that the way between their cameras takes."""
-    spans = [span for track in store.tracks([one.key for one in page]) for span in _spans(track, sites)]
+def by_passing(store: Identities, page: Sequence[Profile], sites: Sites, options: IdentityOptions) -> set[Pair]:
+    """Pairs with one of the page whose tracks are before one camera, or two, within the time that the way between them takes."""
+    spans = [s for track in store.tracks([one.key for one in page]) for s in _spans(track, sites, options.again_ms)]
     return {pair(*couple) for couple in store.passing(spans, PASSING)} if spans else set()
 
 
-def _spans(track: Mapping[str, int | str], sites: Sites) -> Iterator[dict[str, int | str]]:
-    """When a track that ends here may begin on the cameras next to this one."""
-    camera, end = str(track["camera"]), int(track["end_ms"])
+def _spans(track: Mapping[str, Any], sites: Sites, again_ms: int) -> Iterator[dict[str, Any]]:
+    """When a track that is the same object may be before this camera and those next to it, before this track or after it."""
+    camera = track["camera"]
+    reach = {camera: again_ms}
     for couple, way in sorted(sites.between.items()):
-        if camera in couple and way.max_ms is not None:
+        if camera in couple:
             other = couple[0] if couple[1] == camera else couple[1]
-            slack = sites.slack(camera, other)
-            begin = int(track["start_ms"]) if way.overlapping else end + way.min_ms
-            yield {
-                "entity": track["entity"], "camera": other, "class": track["class"],
-                "from_ms": begin - slack, "to_ms": end + way.max_ms + slack + 1,
-            }  # fmt: skip
+            reach[other] = way.max_ms if way.max_ms is not None else 0 if way.overlapping else again_ms
+    for other, most in sorted(reach.items()):
+        margin = most + sites.slack(camera, other)
+        begin = track["start_ms"] - margin
+        yield {
+            "entity": track["entity"], "camera": other, "class": track["class"], "from_ms": begin - LONGEST_MS,
+            "ended_ms": begin, "to_ms": track["end_ms"] + margin + 1,
+        }  # fmt: skip

@@ -1,68 +1,84 @@
-"""Tracks and names: which of the named entities a followed object is, by when each of them was there (co-occurrence).
+"""Followed objects and names: which of the named entities a track, or several tracks that are one, shows (co-occurrence).
 
-A track that is before the camera whenever captions name somebody, and at no time when they name nobody or somebody else alone, shows
-that somebody. Where two names fit about as well, neither does.
+Each caption of the time in which the object was in the picture is a trial. Whoever the object is should be named in most of them, anybody
+else about as often as in captions at large. The logarithms of these likelihood ratios add up over captions; two names that fit about as
+well fit neither.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import log
 
 from vgraph.ingest.identity.facts import Facts
 from vgraph.ingest.identity.judge import Evidence
 from vgraph.ingest.identity.presence import Presence
 
-COVERED = 0.8
-MARGIN = 0.5
-OFTEN = 3
+NAMED = 0.8
+"""How often a caption names somebody whom it shows."""
+RARE = 0.05
+"""Nobody is thought to be named less often than this at large, nor more often than the rest."""
+MARGIN = 3.0
+"""By so much (natural logarithm) the best name has to fit better than the next."""
+MOST = 7.0
+"""Captions are not independent of one another: so much and no more they can say together."""
+
+Caption = tuple[str, int, int]
+"""(document, start_ms, end_ms)"""
 
 
-def track_evidence(track: Facts, named: Sequence[Facts]) -> dict[str, Evidence]:
-    """For the names that fit a followed entity best, key -> what speaks for it; none where two fit about as well."""
-    spans = _spans(track.presences)
-    total = sum(end - start for start, end in spans)
-    documents = {p.document for p in track.presences}
-    if not total:
-        return {}
-    fits = {side.key: _told(side.presences, documents) for side in named}
-    shares = sorted(((_overlap(spans, _spans(told)) / total, key) for key, told in fits.items()), reverse=True)
-    best, second = shares[0], shares[1][0] if len(shares) > 1 else 0.0
-    if best[0] < COVERED or best[0] - second < MARGIN:
-        return {}
-    seen = [p for p in fits[best[1]] if _overlap(spans, [(p.start_ms, p.end_ms)]) > 0]
-    weight = 6.0 if len(seen) > OFTEN and best[0] >= 0.9 and second < 0.25 else 4.5
-    chunks = tuple(dict.fromkeys(p.chunk for p in seen))[:3]
-    text = (
-        f"{best[0]:.0%} of the track lie where {len(seen)} captions name this one, {second:.0%} where they name another"
-    )
-    return {best[1]: Evidence("co-occurrence", weight, text, chunks)}
+def named_as(tracks: Sequence[Facts], named: Mapping[str, Sequence[Facts]]) -> tuple[str, Evidence] | None:
+    """Which of the named (by representative) the tracks of one object show, and what speaks for it; None where nobody stands out."""
+    told = {key: _captions(p for side in sides for p in side.presences) for key, sides in sorted(named.items())}
+    documents = {p.document for side in tracks for p in side.presences}
+    captions = {caption for found in told.values() for caption in found if caption[0] in documents}
+    shown = _shown([p for side in tracks for p in side.presences], captions)
+    if not shown:
+        return None
+    ranked = sorted(((_fit(shown, found.keys(), captions), key) for key, found in told.items()), reverse=True)
+    (best, key), second = ranked[0], ranked[1][0] if len(ranked) > 1 else 0.0
+    if best <= 0 or best - max(second, 0.0) < MARGIN:
+        return None
+    hits = sorted((caption for caption in shown if caption in told[key]), key=lambda c: c[1:])
+    chunks = tuple(dict.fromkeys(told[key][caption] for caption in hits))[:3]
+    text = f"{len(hits)} of the {len(shown)} captions of the time in which it is followed name this one"
+    return key, Evidence("captions", min(best, MOST), text, chunks)
 
 
-def _told(presences: Iterable[Presence], documents: set[str]) -> list[Presence]:
-    return [p for p in presences if p.document in documents and p.sense != "detection"]
+def _captions(presences: Iterable[Presence]) -> dict[Caption, str]:
+    """Captions that name somebody, each with its chunk."""
+    return {(p.document, p.start_ms, p.end_ms): p.chunk for p in presences if p.sense == "caption" and not _filled(p)}
 
 
-Spans = Sequence[tuple[int, int]]
+def _filled(presence: Presence) -> bool:
+    """Made sure by `stays`: no caption of its own."""
+    return presence.sure
 
 
-def _spans(presences: Iterable[Presence]) -> list[tuple[int, int]]:
-    """Their time, in order, without overlaps."""
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted((p.start_ms, p.end_ms) for p in presences):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
-        else:
-            joined.append((start, end))
-    return joined
+def _shown(presences: Sequence[Presence], captions: Iterable[Caption]) -> set[Caption]:
+    """Captions during at least half of which one of the tracks was in the picture."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for one in presences:
+        spans.setdefault(one.document, []).append((one.start_ms, one.end_ms))
+    return {c for c in captions if 2 * _overlap(c, spans.get(c[0], ())) >= c[2] - c[1] > 0}
 
 
-def _overlap(a: Spans, b: Spans) -> int:
-    return sum(max(0, min(e, f) - max(s, t)) for s, e in a for t, f in b)
+def _overlap(caption: Caption, spans: Iterable[tuple[int, int]]) -> int:
+    """Tracks of one object do not overlap."""
+    return sum(max(0, min(end, caption[2]) - max(start, caption[1])) for start, end in spans)
+
+
+def _fit(shown: set[Caption], named: Iterable[Caption], captions: set[Caption]) -> float:
+    """The log-likelihood ratio of being the one who is named, against being anybody."""
+    found = set(named)
+    rate = min(max(len(found & captions) / len(captions), RARE), 1 - RARE)
+    hits = len(shown & found)
+    return hits * log(NAMED / rate) + (len(shown) - hits) * log((1 - NAMED) / (1 - rate))
 
 
 def by_track(rows: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
     """Rows of identity_together.aql as followed entity -> named ones."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, set[str]] = {}
     for row in rows:
-        found.setdefault(row["followed"], []).append(row["named"])
-    return {key: sorted(set(named)) for key, named in sorted(found.items())}
+        found.setdefault(row["followed"], set()).add(row["named"])
+    return {key: sorted(named) for key, named in sorted(found.items())}

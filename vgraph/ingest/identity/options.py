@@ -18,6 +18,7 @@ class IdentityOptions:
     block_max: a name key shared by more entities tells nothing and is passed over, so that the work stays near-linear.
     appearance_min, appearance_max, recent: two tracks' entities look alike if the least cosine between their last `recent` pictures is
     above the one and the greatest above the other (GEB: two thresholds over an entity's recent references).
+    again_ms: who leaves a camera's view is looked for on it again for so long, and on a camera to which the way is told without a most.
     uncertainty_ms: how far the clock of a camera may be wrong that says nothing of it.
     one_place: types whose entities are in one place at a time.
     """
@@ -37,6 +38,7 @@ class IdentityOptions:
     appearance_min: float = 0.5
     appearance_max: float = 0.7
     recent: int = 10
+    again_ms: int = 60_000
     uncertainty_ms: int = 1_000
     one_place: tuple[str, ...] = ONE_PLACE
 

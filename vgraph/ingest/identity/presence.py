@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 THROUGHOUT = frozenset({"detection", "speech"})
 PRESENT = frozenset({"caption", *THROUGHOUT})
@@ -129,11 +129,12 @@ def _shared(a: Presence, b: Presence) -> int:
 def stays(presences: Iterable[Presence]) -> list[Presence]:
     """Presences in order of start, with those between the first and the last of an unbroken row made sure.
 
-    Whom one caption after another names on one camera was there from the first to the last of them.
+    Whom one caption after another names on one camera was there from the first to the last of them. A caption that was cut where one
+    chunk ends and the next begins is one again: nobody knows in which of its parts the moment lies.
     """
     found: list[Presence] = []
     rows: dict[tuple[str, str], list[Presence]] = {}
-    for one in sorted(presences, key=lambda p: (p.start_ms, p.end_ms, p.camera, p.chunk, p.sense)):
+    for one in _uncut(sorted(presences, key=_order)):
         row = rows.setdefault((one.camera, one.document), [])
         if row and one.start_ms > max(p.end_ms for p in row) + JOINED_MS:
             found.extend(_row(row))
@@ -141,7 +142,26 @@ def stays(presences: Iterable[Presence]) -> list[Presence]:
         row.append(one)
     for row in rows.values():
         found.extend(_row(row))
-    return sorted(found, key=lambda p: (p.start_ms, p.end_ms, p.camera, p.chunk, p.sense))
+    return sorted(found, key=_order)
+
+
+def _order(one: Presence) -> tuple[int, int, str, str, str]:
+    return one.start_ms, one.end_ms, one.camera, one.chunk, one.sense
+
+
+def _uncut(presences: Iterable[Presence]) -> list[Presence]:
+    found: list[Presence] = []
+    ends: dict[tuple[str, int], int] = {}
+    for one in presences:
+        place = ends.get((one.document, one.start_ms)) if not one.sure else None
+        if place is not None and found[place].chunk != one.chunk:
+            found[place] = replace(found[place], end_ms=one.end_ms)
+        else:
+            place = len(found)
+            found.append(one)
+        if not one.sure:
+            ends[(one.document, one.end_ms)] = place
+    return found
 
 
 JOINED_MS = 1_000

@@ -15,7 +15,7 @@ from vgraph.ingest.identity.clusters import Claim, Outcome, clustered
 from vgraph.ingest.identity.decisions import Decision, Pair, Ruling, decision, pair, rulings, standing
 from vgraph.ingest.identity.doubts import doubt
 from vgraph.ingest.identity.facts import Facts, Profile, facts, profile
-from vgraph.ingest.identity.following import by_track, track_evidence
+from vgraph.ingest.identity.following import by_track, named_as
 from vgraph.ingest.identity.judge import PRIOR, Court, Evidence, Judgement, appearance, judge, promising, vetoes
 from vgraph.ingest.identity.names import name_keys
 from vgraph.ingest.identity.options import IdentityOptions
@@ -72,21 +72,41 @@ class _Case:
 
 
 def resolve(store: Store, options: IdentityOptions, report: Callable[[Progress], None]) -> ResolveReport:
-    """Find out which entities are one, as far as they changed since the last run. The same graph gives the same result, and again none."""
+    """Find out which entities are one, as far as they changed since the last run. The same graph gives the same result, and again none.
+
+    Names come to followed objects last: by then the tracks that look alike are one object, and the spellings of a name one name.
+    """
+    if options.embedding:
+        store.ensure_vector_indexes()
     case = _opened(store.identities, options, report)
     _resplit(case)
     touched = case.store.touched(case.config)
     _key_names(case, touched)
-    for number, page in enumerate(_pages(touched)):
-        report(Progress("entities", "identity", number * PAGE, 2 * len(touched), "entities"))
+    for page in _told(case, touched, "compare"):
         _compare(case, page)
-    settled: set[str] = set()
-    for number, page in enumerate(_pages(touched)):
-        report(Progress("entities", "identity", len(touched) + number * PAGE, 2 * len(touched), "entities"))
-        _settle(case, page, settled)
+    _settle_all(case, touched, False)
+    named: set[str] = set()
+    if options.cooccurrence:
+        for page in _told(case, touched, "name"):
+            named |= _name_followed(case, page)
+    _settle_all(case, sorted({*touched, *named}), True)
     statuses = list(case.statuses.values())
     confirmed, proposed, rejected = (statuses.count(status) for status in ("confirmed", "proposed", "rejected"))
     return ResolveReport(len(touched), len(case.judged), confirmed, proposed, rejected, case.doubts)
+
+
+def _told(case: _Case, keys: Sequence[str], stage: str) -> Iterator[Sequence[str]]:
+    """Pages, the progress told before each."""
+    for number, page in enumerate(_pages(keys)):
+        case.report(Progress("entities", f"identity: {stage}", number * PAGE, len(keys), "entities"))
+        yield page
+
+
+def _settle_all(case: _Case, keys: Sequence[str], last: bool) -> None:
+    """Decide all pairs of these entities; only the `last` time are they marked as resolved."""
+    settled: set[str] = set()
+    for page in _told(case, keys, "decide"):
+        _settle(case, page, settled, last)
 
 
 def _opened(store: Identities, options: IdentityOptions, report: Callable[[Progress], None]) -> _Case:
@@ -153,20 +173,30 @@ def _compare(case: _Case, page: Sequence[str]) -> None:
     """Judge the candidates of a page and put what is likely enough as proposals; what no longer is goes."""
     rows = case.store.profiles(page)
     known = {edge["_key"]: edge for edge in case.store.edges(page)}
-    more = _followed(case, page) if case.court.options.cooccurrence else {}
-    pairs = {*_candidates(case, rows), *more, *map(_ends, known.values()), *_decided(case, set(page))}
-    pairs = {couple for couple in pairs if couple not in case.judged}
+    before = {_ends(edge) for edge in known.values() if edge["config"] == case.config}
+    pairs = {*_candidates(case, rows), *before, *_decided(case, set(page))} - case.judged
+    kept = _put(case, dict.fromkeys(pairs, ()), known)
+    case.judged |= pairs
+    gone = [key for key, edge in known.items() if key not in kept and not _judged_already(case, edge, pairs)]
+    case.store.write(gone=gone)
+
+
+def _put(case: _Case, pairs: Mapping[Pair, tuple[Evidence, ...]], known: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Judge pairs, each with what was found on the way to it, and write the edges that come of it; their keys."""
     sides = case.facts(sorted({key for couple in pairs for key in couple}))
     judged = [
-        judge(sides[a], sides[b], case.court, more.get((a, b), ()))
-        for a, b in sorted(pairs)
+        judge(sides[a], sides[b], case.court, more)
+        for (a, b), more in sorted(pairs.items())
         if a in sides and b in sides and sides[a].profile.type == sides[b].profile.type
     ]
-    case.judged |= pairs
     edges = [edge for one in judged if (edge := _edge(case, one, known)) is not None]
-    kept = {edge["_key"] for edge in edges}
-    gone = [key for key, edge in known.items() if _ends(edge) in pairs and key not in kept]
-    case.store.write(edges=[edge for edge in edges if edge != known.get(edge["_key"])], gone=gone)
+    case.store.write(edges=[edge for edge in edges if edge != known.get(edge["_key"])])
+    return {edge["_key"] for edge in edges}
+
+
+def _judged_already(case: _Case, edge: Mapping[str, Any], pairs: set[Pair]) -> bool:
+    """Whether an earlier page of this run has written the edge."""
+    return _ends(edge) in case.judged and _ends(edge) not in pairs
 
 
 def _candidates(case: _Case, rows: Sequence[Mapping[str, Any]]) -> set[Pair]:
@@ -180,7 +210,7 @@ def _candidates(case: _Case, rows: Sequence[Mapping[str, Any]]) -> set[Pair]:
     if options.embedding:
         found |= candidates.by_meaning(case.store, page, options)
     found = _promising(case, page, found - case.judged)
-    return found | candidates.by_passing(case.store, page, case.court.sites) if options.appearance else found
+    return found | candidates.by_passing(case.store, page, case.court.sites, options) if options.appearance else found
 
 
 def _promising(case: _Case, page: Sequence[Profile], pairs: set[Pair]) -> set[Pair]:
@@ -190,19 +220,52 @@ def _promising(case: _Case, page: Sequence[Profile], pairs: set[Pair]) -> set[Pa
     return {(a, b) for a, b in pairs if a in known and b in known and promising(known[a], known[b], case.court)}
 
 
-def _followed(case: _Case, page: Sequence[str]) -> dict[Pair, tuple[Evidence, ...]]:
-    """Followed objects and the names that fit them, judged by all the names that were there."""
+def _name_followed(case: _Case, page: Sequence[str]) -> set[str]:
+    """Judge which names the followed objects bear that were seen where somebody of the page was named; their representatives."""
     tracks = sorted({row["followed"] for row in case.store.together(page)})
-    found: dict[Pair, tuple[Evidence, ...]] = {}
-    for part in _pages(tracks):
-        named = by_track(case.store.together(part))
-        sides = case.facts(sorted({*named, *(key for keys in named.values() for key in keys)}))
-        for track, keys in named.items():
-            if track in part and track in sides and sides[track].followed:
-                others = [sides[key] for key in keys if key in sides and not sides[key].followed]
-                if others:
-                    found |= {pair(track, key): (e,) for key, e in track_evidence(sides[track], others).items()}
-    return found
+    objects = _grouped(case, tracks)
+    named = by_track(row for part in _pages(sorted(objects)) for row in case.store.together(part))
+    names = _grouped(case, sorted({key for keys in named.values() for key in keys}))
+    groups: dict[str, list[str]] = {}
+    for key, root in sorted(objects.items()):
+        groups.setdefault(root, []).append(key)
+    for root, members in groups.items():
+        _name(
+            case,
+            root,
+            members,
+            sorted({names[key] for key in members for key in named.get(key, ()) if key in names}),
+            names,
+        )
+    return set(groups)
+
+
+def _name(case: _Case, root: str, members: Sequence[str], candidates: Sequence[str], names: Mapping[str, str]) -> None:
+    """Put an edge between a followed object and the name that fits it best, and judge anew those it had before."""
+    sides = case.facts(members)
+    tracks = [sides[key] for key in members if key in sides and sides[key].followed]
+    known = {edge["_key"]: edge for edge in case.store.edges(members)}
+    pairs: dict[Pair, tuple[Evidence, ...]] = {_ends(edge): () for edge in known.values() if _by_captions(edge)}
+    wanted = [key for key, other in names.items() if other in candidates]
+    found = case.facts(wanted)
+    told = {one: [found[key] for key in wanted if names[key] == one and key in found] for one in candidates}
+    best = named_as(tracks, {one: sides for one, sides in told.items() if any(not side.followed for side in sides)})
+    if best and tracks:
+        pairs[pair(min(side.key for side in tracks), best[0])] = (best[1],)
+    kept = _put(case, pairs, known)
+    case.store.write(gone=[key for key, edge in known.items() if _ends(edge) in pairs and key not in kept])
+
+
+def _by_captions(edge: Mapping[str, Any]) -> bool:
+    return any(item["kind"] == "captions" for item in edge["evidence"])
+
+
+def _grouped(case: _Case, keys: Sequence[str]) -> dict[str, str]:
+    """Entities and all that are one with them by now: key -> representative."""
+    roots = {
+        row["_key"]: row.get("canonical") or row["_key"] for part in _pages(keys) for row in case.store.profiles(part)
+    }
+    return roots | case.store.family(sorted(set(roots.values())))
 
 
 def _decided(case: _Case, page: set[str]) -> set[Pair]:
@@ -226,25 +289,36 @@ def _edge(case: _Case, judged: Judgement, known: Mapping[str, Mapping[str, Any]]
     return {
         "_key": key, "_from": first, "_to": second, "score": judged.score, "method": "decision" if decided else judged.method,
         "evidence": [item.record() for item in judged.evidence], "status": before.get("status", "proposed"),
-        "reason": before.get("reason"), "decision": ruling.number if ruling and decided else None,
+        "reason": before.get("reason"), "decision": ruling.number if ruling and decided else None, "config": case.config,
     }  # fmt: skip
 
 
 # --- clusters -----------------------------------------------------------------------------------------------------------
 
 
-def _settle(case: _Case, page: Sequence[str], settled: set[str]) -> None:
-    """Decide all the pairs that hang together with a page, name each cluster's representative, and mark the page as resolved."""
+def _settle(case: _Case, page: Sequence[str], settled: set[str], last: bool) -> None:
+    """Decide all the pairs that hang together with a page, name each cluster's representative, and at last mark the page as resolved."""
     seeds = [key for key in page if key not in settled]
     members, edges = _component(case, seeds)
     settled |= members
     outcome = clustered(_claims(case, edges), _ruled(case, members), _forbids(case, members, edges))
-    rows = {row["_key"]: row for row in case.store.profiles(sorted({*members, *page}))}
-    doubted = _doubts(case, [row for key, row in rows.items() if key in set(page)])
-    entities = [
-        record for key, row in rows.items() if (record := _resolved(case, row, outcome, members, set(page), doubted))
-    ]
-    case.store.write(edges=[edge for edge in edges.values() if _decide(case, edge, outcome)], entities=entities)
+    rows = {row["_key"]: row for part in _pages(sorted({*members, *page})) for row in case.store.profiles(part)}
+    roots = {key: outcome.canonical.get(key) for key in members if key in rows}
+    changes: dict[str, dict[str, Any]] = {
+        key: {"canonical": root} for key, root in roots.items() if root != rows[key].get("canonical")
+    }
+    if last:
+        doubted = _doubts(case, [rows[key] for key in page if key in rows])
+        for key in page:
+            if key in rows:
+                changes.setdefault(key, {}).update(doubt=doubted.get(key), resolved=case.config)
+    records = [{"_key": key, **_still(rows[key], now)} for key, now in sorted(changes.items())]
+    case.store.write(edges=[edge for edge in edges.values() if _decide(case, edge, outcome)], entities=records)
+
+
+def _still(row: Mapping[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """An entity that was resolved stays so while only its cluster changes: nothing of its own did."""
+    return {"resolved": row["resolved"], **now} if row.get("resolved") else now
 
 
 def _component(case: _Case, seeds: Sequence[str]) -> tuple[set[str], dict[str, dict[str, Any]]]:
@@ -342,15 +416,3 @@ def _doubts(case: _Case, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[st
             found[key] = {"status": "rejected" if key in dismissed else "proposed", **told}
     case.doubts += sum(one["status"] == "proposed" for one in found.values())
     return found
-
-
-def _resolved(
-    case: _Case, row: Mapping[str, Any], outcome: Outcome, members: set[str], page: set[str], doubted: Mapping[str, Any]
-) -> Record | None:
-    """What changes of an entity: its representative, and for one of the page its doubts and that it is resolved."""
-    key = row["_key"]
-    now: dict[str, Any] = {"canonical": outcome.canonical.get(key)} if key in members else {}
-    if key in page:
-        return {"_key": key, **now, "doubt": doubted.get(key), "resolved": case.config}
-    changed = "canonical" in now and now["canonical"] != row.get("canonical")
-    return {"_key": key, **now} if changed else None
