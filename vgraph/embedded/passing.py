@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import orjson
 
+from vgraph.embedded.garbage import held_back
+
 _MANY: Final = 16  # items of a list; a request without such a one is small
 _LEAST: Final = -(1 << 63)
 _LARGEST: Final = (1 << 64) - 1  # JSON parsers take no larger integers
@@ -46,10 +48,16 @@ def serialized(value: Any) -> bytes | Passed:
     """A request's body: its value when it is large and plain, else JSON."""
     long = _long_lists(value)
     if long:
+        size = sum(len(items) * len(_text(items[-1])) for items in long)
         try:
-            return Passed(copied(value), sum(len(items) * len(orjson.dumps(items[-1])) for items in long))
+            with held_back(size):
+                return Passed(copied(value), size)
         except (NotPlainError, RecursionError):
             pass  # as text it is what it is, or refused as it should be
+    return _text(value)
+
+
+def _text(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 

@@ -6,12 +6,12 @@ Views", link properties); an inverted index lists paths ("Inverted index"). Both
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from .analyzer_base import Analyzer
-from .segments import BOOL, NULL, NUMBER, TEXT, Payload, text_parts
+from .segments import BOOL, NULL, NUMBER, TEXT, Payload, TextPayload, text_parts
 
 Lookup: TypeAlias = Callable[[str], Analyzer]
 
@@ -26,6 +26,22 @@ class FieldRule:
     stored: bool = False  # EXISTS sees it
     positions: bool = False  # array elements are told apart: "a[0]"
     arrays: bool = True  # array elements are alternative values
+
+
+def text_values(analyzer: Analyzer, values: Sequence[str]) -> list[TextPayload]:
+    """What each of several texts brings to a field."""
+    if "offset" in analyzer.features:
+        return [_with_offsets(analyzer.offsets(value)) for value in values]
+    if "position" not in analyzer.features:
+        return list(map(analyzer.terms, values))
+    found = map(analyzer.positions, values)
+    return [terms if placed is None else {"t": terms, "p": placed, "o": None} for terms, placed in found]
+
+
+def _with_offsets(found: Sequence[tuple[str, int, int, int]]) -> TextPayload:
+    offsets = [place for entry in found for place in entry[2:]]
+    positions = [entry[1] for entry in found]
+    return {"t": [entry[0] for entry in found], "p": positions, "o": offsets}
 
 
 class Collector:
@@ -80,25 +96,15 @@ class Collector:
             self.payload.setdefault(path + mark, []).extend(map(float, analyzer.values(value)))
             return
         key = path + TEXT + name
-        if "offset" in analyzer.features:
-            found = analyzer.offsets(value)
-            terms, positions = [entry[0] for entry in found], [entry[1] for entry in found]
-            offsets = [place for entry in found for place in entry[2:]]
-            self._extend(key, terms, positions, offsets)
-            return
-        terms, placed = analyzer.positions(value) if "position" in analyzer.features else (analyzer.terms(value), None)
-        if placed is None and key not in self.payload:
-            self.payload[key] = terms
+        [found] = text_values(analyzer, [value])
+        if key not in self.payload:
+            self.payload[key] = found
         else:
-            self._extend(key, terms, placed, None)
+            self._extend(key, *text_parts(found))
 
     def _extend(self, key: str, terms: list[str], positions: list[int] | None, offsets: list[int] | None) -> None:
         """Add another value of the same field: its tokens follow those that are there."""
-        known = self.payload.get(key)
-        if known is None:
-            self.payload[key] = {"t": terms, "p": positions, "o": offsets}
-            return
-        old_terms, old_positions, old_offsets = text_parts(known)
+        old_terms, old_positions, old_offsets = text_parts(self.payload[key])
         if old_positions is None and positions is None:
             self.payload[key] = old_terms + terms
             return
@@ -110,6 +116,46 @@ class Collector:
             "p": before + [place + shift for place in after],
             "o": None if offsets is None else (old_offsets or []) + offsets,
         }
+
+
+class Columns:
+    """Gathers what many documents bring, field by field: for every field ordinals, ascending, and what each brings to it."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self.lookup = lookup
+        self.fields: dict[str, tuple[list[int], list[Any]]] = {}
+
+    def attributes(self, documents: Sequence[dict[str, Any]], rule: FieldRule) -> None:
+        """Index the top-level attributes that a rule names."""
+        for name, below in rule.fields.items():
+            found = [(at, document[name]) for at, document in enumerate(documents) if name in document]
+            if found:
+                ords, values = map(list, zip(*found, strict=True))
+                self._values(ords, values, name, below)
+
+    def _values(self, ords: list[int], values: list[Any], path: str, rule: FieldRule) -> None:
+        kinds = set(map(type, values))
+        analyzers = {name: self.lookup(name) for name in rule.analyzers}
+        if kinds == {str} and all(analyzer.returns == "string" for analyzer in analyzers.values()):
+            for name, analyzer in analyzers.items():
+                self.fields[path + TEXT + name] = ords, text_values(analyzer, values)
+        elif kinds <= {int, float}:
+            self.fields[path + NUMBER] = ords, [(float(value),) for value in values]
+        else:
+            self._each(ords, values, path, rule)
+
+    def _each(self, ords: list[int], values: list[Any], path: str, rule: FieldRule) -> None:
+        for ordinal, value in zip(ords, values, strict=True):
+            collector = Collector(self.lookup)
+            collector.walk(value, path, rule)
+            self.add(ordinal, collector.payload)
+
+    def add(self, ordinal: int, payload: Payload) -> None:
+        """What one document brings, to fields that it alone is asked for."""
+        for name, value in payload.items():
+            ords, values = self.fields.setdefault(name, ([], []))
+            ords.append(ordinal)
+            values.append(value)
 
 
 # -------------------------------------------------------------------------------------------- inverted indexes

@@ -34,8 +34,10 @@ BOOL = "\x03"
 NULL = "\x04"
 
 # what a document brings to a text field: its terms, or terms with positions and (start, end) byte offsets
-TextPayload: TypeAlias = "list[str] | dict[str, list[Any]]"
+TextPayload: TypeAlias = "list[str] | dict[str, Any]"
 Payload: TypeAlias = dict[str, Any]
+Fields: TypeAlias = dict[str, tuple[list[int], list[Any]]]
+"""For every field ordinals, ascending, and what the document brings to it."""
 
 
 class StaleSnapshotError(Exception):
@@ -176,17 +178,21 @@ def build(entries: Iterable[tuple[int, Payload | None]], keep_positions: Callabl
         last[row] = payload
     removed = [row for row, payload in last.items() if payload is None]
     living = {row: payload for row, payload in last.items() if payload is not None}
-    fields: dict[str, tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
+    fields: Fields = defaultdict(lambda: ([], []))
     for ordinal, payload in enumerate(living.values()):
         for name, value in payload.items():
             ords, values = fields[name]
             ords.append(ordinal)
             values.append(value)
-    blocks = {
+    return Segment(np.array(list(living), np.int64), np.array(removed, np.int64), build_blocks(fields, keep_positions))
+
+
+def build_blocks(fields: Fields, keep_positions: Callable[[str], bool]) -> dict[str, Block]:
+    """The blocks of a segment."""
+    return {
         name: _text_block(ords, values, keep_positions(name)) if TEXT in name else _value_block(ords, values)
         for name, (ords, values) in fields.items()
     }
-    return Segment(np.array(list(living), np.int64), np.array(removed, np.int64), blocks)
 
 
 def _value_block(ords: list[int], values: list[list[float]]) -> ValueBlock:

@@ -11,20 +11,21 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import orjson
 
-from vgraph.embedded.arrays import unpack
+from vgraph.embedded.arrays import NO_INTS, Ints, unpack
 from vgraph.embedded.segmented import Entry, Listed, Sealed, SegmentedLog
 
 from . import segments
 from .postings import Postings
-from .segments import Payload, Segment
+from .segments import Fields, Payload, Segment
 
 if TYPE_CHECKING:
     from vgraph.embedded.engine import Transaction
 
 SEAL: Final = 512  # documents in the log before the writer seals them
-DIRECT: Final = 256  # documents written together that become a segment at once
+DIRECT: Final = 256  # documents written together that become a segment without passing through the log
 BUILD: Final = 65_536  # documents of a segment when an index is built over existing ones
 
 
@@ -66,11 +67,25 @@ class PostingsStore:
         self.log.append(txn, row, None if payload is None else orjson.dumps(payload), 1, SEAL)
 
     def put_many(self, txn: Transaction, documents: list[tuple[int, Payload]]) -> None:
-        """What new documents bring: a segment of many, a block of the log for a few."""
-        if len(documents) >= DIRECT:
-            self.log.add(txn, len(documents), self._segment(documents))
-        elif documents:
+        """Log what a few new documents bring, as one block."""
+        if documents:
             self.log.append(txn, -len(documents), orjson.dumps(documents), len(documents), SEAL)
+
+    def takes_at_once(self, count: int) -> bool:
+        """Whether so many new documents make a segment of their own."""
+        return count >= DIRECT
+
+    def put_fields(self, txn: Transaction, rows: Ints, fields: Fields) -> None:
+        """A segment of what many new documents bring, field by field; of those that bring anything."""
+        present = np.zeros(len(rows), np.bool_)
+        for ords, _ in fields.values():
+            present[ords] = True
+        if not present.all():
+            renumbered = (np.cumsum(present) - 1).tolist()
+            fields = {name: ([renumbered[at] for at in ords], values) for name, (ords, values) in fields.items()}
+        if fields:
+            blocks = segments.build_blocks(fields, self._keep_positions)
+            self.log.add(txn, int(present.sum()), _stored(Segment(rows[present], NO_INTS, blocks)))
 
     def build(self, txn: Transaction, documents: Iterable[tuple[int, Payload]]) -> None:
         """Segments for documents that exist already."""

@@ -25,7 +25,7 @@ from .analyzers import BUILTIN
 from .conditions import Condition, Every
 from .definitions import inverted_rules, link_rule, normalise_inverted
 from .evaluate import Evaluator, Member, Statistics
-from .fields import Collector, FieldRule
+from .fields import Collector, Columns, FieldRule
 from .offsets import matched_offsets
 from .postings import Postings
 from .scoring import Scorer
@@ -92,6 +92,13 @@ class SearchIndex(Index):
     def collect(self, document: JSON, collector: Collector) -> None:
         raise NotImplementedError
 
+    def collect_many(self, documents: Sequence[JSON], columns: Columns) -> None:
+        """What `collect` gathers, of many documents."""
+        for ordinal, document in enumerate(documents):
+            collector = Collector(columns.lookup)
+            self.collect(document, collector)
+            columns.add(ordinal, collector.payload)
+
     def resolve(self, path: str, asked: str) -> str:
         """The analyzer under which a path is indexed, where a query asks for another."""
         raise NotImplementedError
@@ -134,6 +141,11 @@ class SearchIndex(Index):
             self.store.put(txn, rowid, payload)
 
     def insert_many(self, txn: Transaction, block: Block) -> None:
+        if self.store.takes_at_once(len(block.documents)):
+            columns = Columns(self.analyzers(txn).__getitem__)
+            self.collect_many(block.documents, columns)
+            self.store.put_fields(txn, np.array(block.rowids, np.int64), columns.fields)
+            return
         found = ((row, self._payload(txn, doc)) for row, doc in zip(block.rowids, block.documents, strict=True))
         self.store.put_many(txn, [(row, payload) for row, payload in found if payload])
 
@@ -204,6 +216,12 @@ class ViewLink(SearchIndex):
 
     def collect(self, document: JSON, collector: Collector) -> None:
         collector.attributes(document, "", self.rule)
+
+    def collect_many(self, documents: Sequence[JSON], columns: Columns) -> None:
+        if self.rule.include_all or any("." in name or "[" in name for name in self.rule.fields):
+            super().collect_many(documents, columns)  # two attributes may come to one path
+        else:
+            columns.attributes(documents, self.rule)
 
     def resolve(self, path: str, asked: str) -> str:
         return asked
