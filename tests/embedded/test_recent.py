@@ -113,3 +113,20 @@ def test_large_documents_are_not_kept() -> None:
     shelf = Shelf(Recent(), (1, 1), (1, 1))
     shelf.keep([(1, {}, 1 << 20)])
     assert shelf.find([1]) == [None]
+
+
+def test_edges_of_vertices_are_those_of_the_snapshot(engine: Engine) -> None:
+    with engine.writing() as txn:
+        ddl.create_collection(txn, "links", ddl.EDGE)
+        txn.collection("links", write=True).insert({"_key": "one", "_from": "things/a", "_to": "things/b"})
+
+    def ends(direction: Any) -> list[list[str]]:
+        with engine.reading() as txn:
+            found = txn.collection("links").neighbours(direction, ["things/a", "things/b"])
+            return [[other for _, other in edges] for edges in found]
+
+    assert (ends("out"), ends("in")) == ([["things/b"], []], [[], ["things/a"]])
+    with engine.writing() as txn:
+        txn.collection("links", write=True).insert({"_key": "two", "_from": "things/a", "_to": "things/c"})
+        txn.collection("links", write=True).remove("one")
+    assert (ends("out"), ends("in")) == ([["things/c"], []], [[], []])

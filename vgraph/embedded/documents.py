@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 Projection = frozenset[str] | None
+Neighbours = Sequence[tuple[int, str]]
 OverwriteMode = Literal["conflict", "ignore", "replace", "update"]
 
 _IDENTITY: Final = frozenset(("_key", "_id"))
 _EDGE: Final = 3
 _BATCHES: Final = (32, 256, 2048)  # a scan reads little first, for the sake of LIMIT
+_SMALL: Final = 60  # bytes counted for a key or an end of an edge that is kept
 _LARGE: Final = 1 << 16  # bytes of a document; a scan takes fewer of such at a time
 _BATCH_BYTES: Final = 1 << 25
 
@@ -202,19 +204,8 @@ class Collection:
             return self._identities(column, wanted)
         if self._externals and any(projection is None or item.attribute in projection for item in self._externals):
             return self._whole(column, wanted, projection)
-        shelf = self.txn.engine.recent.shelf(self.txn, self.id, column)
-        if shelf is None:
-            read = {name: document for name, document, _ in self._read(column, wanted)}
-            return [read.get(name) for name in wanted]
-        found = shelf.find(wanted)
-        if None in found:
-            rows = self._read(column, [name for name, document in zip(wanted, found, strict=True) if document is None])
-            shelf.keep(rows)
-            read = {name: document for name, document, _ in rows}
-            found = [
-                read.get(name) if document is None else document for name, document in zip(wanted, found, strict=True)
-            ]
-        return found
+        recent = self.txn.engine.recent
+        return recent.read(self.txn, self.id, column, wanted, lambda names: self._read(column, names))
 
     def _read(self, column: str, wanted: Sequence[Any]) -> list[tuple[Any, Document, int]]:
         """(row or key, document, bytes) of those there are, in no order."""
@@ -238,13 +229,18 @@ class Collection:
         return [found.get(name) for name in wanted]
 
     def _identities(self, column: str, wanted: Sequence[Any]) -> list[Document | None]:
+        """Documents of `_key` and `_id` only."""
+        recent = self.txn.engine.recent
+        return recent.read(self.txn, self.id, f"key by {column}", wanted, lambda names: self._keys(column, names))
+
+    def _keys(self, column: str, wanted: Sequence[Any]) -> list[tuple[Any, Document, int]]:
         prefix = self._prefix
-        found: dict[Any, Document] = {}
+        found = []
         for chunk in pad(wanted):
             sql = f"SELECT {column}, key FROM d{self.id} WHERE {column} IN ({marks(len(chunk))})"
-            for name, key in self.txn.sql(sql, chunk).fetchall():
-                found[name] = {"_key": key, "_id": prefix + key}
-        return [found.get(name) for name in wanted]
+            rows = self.txn.sql(sql, chunk).fetchall()
+            found += [(name, {"_key": key, "_id": prefix + key}, _SMALL) for name, key in rows]
+        return found
 
     def scan(self, projection: Projection = None) -> Iterator[tuple[int, Document]]:
         """(rowid, document) in insertion order; documents inserted after the start are not seen."""
@@ -297,12 +293,24 @@ class Collection:
 
     def edges(self, direction: Literal["out", "in"], vertices: Sequence[str]) -> Iterator[tuple[str, int, str]]:
         """(vertex, edge rowid, other vertex) of all edges that leave or enter the vertices; per vertex in insertion order."""
+        for vertex, found in zip(vertices, self.neighbours(direction, vertices), strict=True):
+            for rowid, other in found:
+                yield vertex, rowid, other
+
+    def neighbours(self, direction: Literal["out", "in"], vertices: Sequence[str]) -> list[Neighbours]:
+        """(edge rowid, other vertex) of the edges that leave or enter each vertex, in insertion order. A vertex is named once."""
         if not self._edges:
             raise ArangoError(1218, f"collection type invalid: {self.name} is not an edge collection")
-        table = f"e{direction}{self.id}"
+        recent = self.txn.engine.recent
+        return recent.read(self.txn, self.id, direction, vertices, lambda names: self._ends(direction, names))
+
+    def _ends(self, direction: str, vertices: Sequence[str]) -> list[tuple[str, Neighbours, int]]:
+        found: dict[str, list[tuple[int, str]]] = {vertex: [] for vertex in vertices}
         for chunk in pad(vertices):
-            sql = f"SELECT v, id, o FROM {table} WHERE v IN ({marks(len(chunk))}) ORDER BY v, id"
-            yield from self.txn.sql(sql, chunk).fetchall()
+            sql = f"SELECT v, id, o FROM e{direction}{self.id} WHERE v IN ({marks(len(chunk))}) ORDER BY v, id"
+            for vertex, rowid, other in self.txn.sql(sql, chunk).fetchall():
+                found[vertex].append((rowid, other))
+        return [(vertex, tuple(ends), _SMALL * (1 + len(ends))) for vertex, ends in found.items()]
 
     def _join(self, rowids: Sequence[int], documents: Sequence[Document], projection: Projection) -> None:
         """Put the lists kept outside the JSON back in their places."""

@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from vgraph.embedded import revisions
+from vgraph.embedded import process, revisions
 from vgraph.embedded.batches import insert_statement, rows_of_statements
 from vgraph.embedded.catalog import (
     TABLES,
@@ -51,7 +51,7 @@ class Engine:
         self.path = path
         self.server_id = ""
         self.secret = ""
-        self._pid = os.getpid()
+        self._pid = process.current()
         self._pool: deque[sqlite3.Connection] = deque()
         self._writer = threading.Lock()
         self.recent = Recent()
@@ -198,8 +198,8 @@ class Engine:
     def _take(self) -> sqlite3.Connection:
         if self._closed:
             raise ArangoError(30, "the embedded engine is closed")
-        if self._pid != os.getpid():  # a forked child must not touch its parent's connections
-            self._pid, self._pool, self._writer = os.getpid(), deque(), threading.Lock()
+        if self._pid != process.current():  # a forked child must not touch its parent's connections
+            self._pid, self._pool, self._writer = process.current(), deque(), threading.Lock()
         try:
             return self._pool.pop()
         except IndexError:
@@ -246,7 +246,7 @@ class Engine:
     @property
     def opened_here(self) -> bool:
         """Whether this process opened the engine, not the one it was forked from."""
-        return self._pid == os.getpid()
+        return self._pid == process.current()
 
     def close(self) -> None:
         """Close every idle connection; transactions still open end with theirs."""

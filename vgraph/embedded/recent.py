@@ -1,15 +1,15 @@
-"""Documents that were decoded lately, for the transactions after the one that read them.
+"""What was read lately of collections, for the transactions after the one that read it: documents, keys, the edges of vertices.
 
 A document that is found here costs neither a row of SQLite nor decoding, which is most of what a small read costs. A shelf
-holds documents of one collection in one state (the catalog's version and the collection's revision, which every write moves);
-only a snapshot that sees this very state uses it, so that other processes, writers and older snapshots are never told anything
-that is not in their file. Documents are shared: nobody changes what a read returned.
+holds what one kind of read gave of one collection in one state (the catalog's version and the collection's revision, which
+every write moves); only a snapshot that sees this very state uses it, so that other processes, writers and older snapshots
+are never told anything that is not in their file. Documents are shared: nobody changes what a read returned.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -21,11 +21,10 @@ _LARGEST: Final = 1 << 15  # bytes of one document
 _MOST: Final = 2048  # documents of one read; what reads more goes through a collection and will not come back
 
 State = tuple[int, int]
-Document = dict[str, Any]
 
 
 class Shelf:
-    """Documents by row or by key, in two generations: what nobody asked for since the last rotation goes with the next."""
+    """Documents, or the like, by name in two generations: what nobody asked for since the last rotation goes with the next."""
 
     __slots__ = ("_mean", "_old", "_recent", "_size", "_young", "snapshot", "state")
 
@@ -33,19 +32,19 @@ class Shelf:
         self.state = state
         self.snapshot = snapshot
         self._recent = recent
-        self._young: dict[Any, Document] = {}
-        self._old: dict[Any, Document] = {}
+        self._young: dict[Any, Any] = {}
+        self._old: dict[Any, Any] = {}
         self._size = 0
         self._mean = 0
 
-    def find(self, names: Sequence[Any]) -> list[Document | None]:
-        """The documents that are here, in the order asked for, None for the others."""
-        found: list[Document | None] = list(map(self._young.get, names))
+    def find(self, names: Sequence[Any]) -> list[Any]:
+        """What is here, in the order asked for, None for the others."""
+        found: list[Any] = list(map(self._young.get, names))
         if self._old and None in found:
             self._look_back(names, found)
         return found
 
-    def _look_back(self, names: Sequence[Any], found: list[Document | None]) -> None:
+    def _look_back(self, names: Sequence[Any], found: list[Any]) -> None:
         """Fill in what the older generation has, which makes it young again."""
         young, old, moved = self._young, self._old, 0
         for place, document in enumerate(found):
@@ -54,8 +53,8 @@ class Shelf:
                 moved += 1
         self._grow(moved * self._mean)
 
-    def keep(self, read: Sequence[tuple[Any, Document, int]]) -> None:
-        """Take in documents that were just read: name, document, bytes."""
+    def keep(self, read: Sequence[tuple[Any, Any, int]]) -> None:
+        """Take in what was just read: name, document, bytes."""
         if len(read) > _MOST:
             return
         young, size = self._young, 0
@@ -85,15 +84,36 @@ class Recent:
         self._shelves: dict[tuple[int, str], Shelf] = {}
         self._lock = threading.Lock()
 
-    def shelf(self, txn: Transaction, collection: int, column: str) -> Shelf | None:
-        """The documents of a collection by `column` ("id" or "key") as a snapshot sees them; None where it may not use any."""
+    def read(
+        self,
+        txn: Transaction,
+        collection: int,
+        kind: str,
+        names: Sequence[Any],
+        load: Callable[[Sequence[Any]], list[tuple[Any, Any, int]]],
+    ) -> list[Any]:
+        """What belongs to each name, None where there is nothing. `load` reads (name, found, bytes) of names that are not here."""
+        shelf = self.shelf(txn, collection, kind)
+        if shelf is None:
+            read = {name: item for name, item, _ in load(names)}
+            return [read.get(name) for name in names]
+        found = shelf.find(names)
+        if None in found:
+            rows = load([name for name, item in zip(names, found, strict=True) if item is None])
+            shelf.keep(rows)
+            read = {name: item for name, item, _ in rows}
+            found = [read.get(name) if item is None else item for name, item in zip(names, found, strict=True)]
+        return found
+
+    def shelf(self, txn: Transaction, collection: int, kind: str) -> Shelf | None:
+        """What a snapshot may use of a collection; None where that is nothing."""
         if not txn.read_only:
             return None
-        shelf = self._shelves.get((collection, column))
+        shelf = self._shelves.get((collection, kind))
         if shelf is not None and shelf.snapshot == txn.state:
             return shelf
         row = txn.sql("SELECT revision FROM collections WHERE id = ?", (collection,)).fetchone()
-        return None if row is None else self._renewed((collection, column), (txn.schema_version, row[0]), txn.state)
+        return None if row is None else self._renewed((collection, kind), (txn.schema_version, row[0]), txn.state)
 
     def _renewed(self, name: tuple[int, str], state: State, snapshot: State) -> Shelf | None:
         """The shelf of a state, begun anew when the one that is here is older; None when it is newer."""

@@ -143,7 +143,7 @@ def check_size(context: Context, program: Program) -> None:
     """The server's limits on one query."""
     if context.nodes > MAX_NODES:
         raise ArangoError(1524, f"number of execution nodes exceeds limit: {MAX_NODES}")
-    if program.frame.width > MAX_REGISTERS:
+    if program.frame.registers > MAX_REGISTERS:
         raise ArangoError(32, f"too many registers ({MAX_REGISTERS}) needed for AQL query")
     if len(context.read | context.written) > MAX_COLLECTIONS:
         raise ArangoError(1522, f"too many collections/shards: {MAX_COLLECTIONS}")

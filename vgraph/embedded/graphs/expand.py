@@ -158,11 +158,10 @@ class Expander:
             known[vertex] = _NO_NEIGHBOURS
         count = self._edges.count
         for number, collection, way in self._lookups:
-            for vertex, rowid, other in collection.edges(way, missing):
-                found = known[vertex]
-                if found is _NO_NEIGHBOURS:
-                    known[vertex] = found = []
-                found.append((rowid * count + number, other))
+            for vertex, ends in zip(missing, collection.neighbours(way, missing), strict=True):
+                if ends:
+                    found = [(rowid * count + number, other) for rowid, other in ends]
+                    known[vertex] = [*known[vertex], *found] if known[vertex] else found
         self._held += sum(len(known[vertex]) for vertex in missing)
 
     def knows(self, vertex: str) -> bool:

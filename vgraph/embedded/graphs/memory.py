@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from vgraph.embedded.errors import ArangoError, Warnings
@@ -19,11 +19,14 @@ class MemoryCollection:
         self.by_key = {row["_key"]: row for row in self.rows}
         self.lookups: list[int] = []
 
-    def edges(self, direction: str, vertices: Sequence[str]) -> Iterator[tuple[str, int, str]]:
+    def neighbours(self, direction: str, vertices: Sequence[str]) -> list[list[tuple[int, str]]]:
         self.lookups.append(len(vertices))
         mine, other = ("_from", "_to") if direction == "out" else ("_to", "_from")
-        wanted = set(vertices)
-        return iter([(row[mine], n + 1, row[other]) for n, row in enumerate(self.rows) if row[mine] in wanted])
+        found: dict[str, list[tuple[int, str]]] = {vertex: [] for vertex in vertices}
+        for number, row in enumerate(self.rows, 1):
+            if row[mine] in found:
+                found[row[mine]].append((number, row[other]))
+        return [found[vertex] for vertex in vertices]
 
     def fetch(self, rowids: Sequence[int], projection: Projection = None) -> list[dict[str, Any] | None]:
         return [_projected(self.rows[rowid - 1], projection) for rowid in rowids]

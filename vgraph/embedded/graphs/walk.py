@@ -218,6 +218,8 @@ class Documents:
         """The edge documents the steps' rows need."""
         if self._edge_projection is False:
             return {}
+        if self._edge_projection == frozenset():  # that they are there is all that is asked
+            return defaultdict(dict)
         if self._wants.path_edges is not False:
             tokens = [back.edge for step in steps for back in step.back() if back.edge is not None]
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -101,13 +101,12 @@ class Probe:
     def edges(self, collection: Any, batch: Batch, rt: Run) -> Iterator[tuple[int, str, int, str]]:
         """(position, vertex asked, rowid of the edge, vertex at its other end)."""
         wanted = [[v for v in self.values(0, row, rt) if isinstance(v, str)] for row in batch]
-        vertices = list(dict.fromkeys(vertex for row in wanted for vertex in row))
-        found: dict[str, list[tuple[int, str]]] = {}
-        for vertex, rowid, other in collection.edges("out" if self.field == "_from" else "in", vertices):
-            found.setdefault(vertex, []).append((rowid, other))
+        vertices = list(dict.fromkeys(chain.from_iterable(wanted)))
+        ends = collection.neighbours("out" if self.field == "_from" else "in", vertices)
+        found = dict(zip(vertices, ends, strict=True))
         for position, row_vertices in enumerate(wanted):
             for vertex in row_vertices:
-                for rowid, other in found.get(vertex, ()):
+                for rowid, other in found[vertex]:
                     yield position, vertex, rowid, other
 
     def ends(self, collection: Any, batch: Batch, rt: Run) -> Iterator[tuple[int, dict[str, str]]]:
@@ -253,6 +252,8 @@ class Probe:
 
 
 def sorted_unique(values: Iterable[Any]) -> list[Any]:
+    if set(map(type, values)) == {str}:
+        return sorted(set(values))
     unique = {hashable(value): value for value in values}
     return sorted(unique.values(), key=sort_key)
 
@@ -331,6 +332,10 @@ class IndexScan:
         """Alternatives: each document once for each row."""
         found: list[dict[int, None]] = [{} for _ in batch]
         for probe in self.probes:
+            if probe.kind == "edge":
+                for position, _, rowid, _ in probe.edges(collection, batch, rt):
+                    found[position][rowid] = None
+                continue
             for position, rowid in probe.pairs(collection, batch, rt):
                 found[position][rowid] = None
         for position, rowids in enumerate(found):

@@ -39,7 +39,10 @@ class Step:
 
 @dataclass(slots=True)
 class Program:
-    """A compiled plan. The first `together` steps may run for many outer rows at once, each marked in `origin`."""
+    """A compiled plan. The first `together` steps may run for many outer rows at once, each marked in `origin`.
+
+    `seed_of` makes the row it begins with from an outer row: a copy where both have the same registers.
+    """
 
     steps: Sequence[Step]
     value: Values | None
@@ -47,6 +50,7 @@ class Program:
     origin: int
     frame: Frame
     last: p.PlanNode
+    seed_of: Callable[[Row], Row] = list.copy
 
     def run(self, rt: Run) -> Iterator[list[Any]]:
         """Lists of results, computed as they are asked for."""
@@ -71,11 +75,12 @@ class Program:
 
     def results(self, batch: Batch, rt: Run) -> list[list[Any]]:
         """The results of a subquery for each outer row."""
+        seed_of = self.seed_of
         if not self.together or len(batch) == 1:
-            return [list(chain.from_iterable(self.values(row.copy(), rt))) for row in batch]
+            return [list(chain.from_iterable(self.values(seed_of(row), rt))) for row in batch]
         seeds = []
         for number, row in enumerate(batch):
-            seed = row.copy()
+            seed = seed_of(row)
             seed[self.origin] = number
             seeds.append(seed)
         groups: list[Batch] = [[] for _ in batch]
@@ -96,24 +101,44 @@ class Program:
 
 
 class Frame:
-    """Registers of one query, subqueries included."""
+    """Registers of one plan. A subquery has its own, into which the outer ones it reads are copied: narrow rows are cheap to copy."""
 
-    def __init__(self) -> None:
+    def __init__(self, outer: Frame | None = None, declared: frozenset[int] = frozenset()) -> None:
         self.slots: dict[int, int] = {}
+        self._outer = outer
+        self._declared = declared
+        self._copied: list[tuple[int, int]] = []
+        self._inner: list[Frame] = []
+        if outer is not None:
+            outer._inner.append(self)
 
     def slot(self, variable: Variable) -> int:
         found = self.slots.get(variable.id)
         if found is None:
             found = self.slots[variable.id] = len(self.slots)
+            if self._outer is not None and variable.id not in self._declared:
+                self._copied.append((self._outer.slot(variable), found))
         return found
 
     def spare(self) -> int:
         """A register for no variable."""
         return self.slots.setdefault(-1 - len(self.slots), len(self.slots))
 
+    def seed_of(self, row: Row) -> Row:
+        """The row that a subquery begins with for an outer row."""
+        seed: Row = [None] * self.width
+        for outer, own in self._copied:
+            seed[own] = row[outer]
+        return seed
+
     @property
     def width(self) -> int:
         return len(self.slots)
+
+    @property
+    def registers(self) -> int:
+        """With those of subqueries."""
+        return self.width + sum(inner.registers for inner in self._inner)
 
 
 def compile_plan(plan: p.Plan) -> Program:
@@ -135,11 +160,11 @@ TOGETHER = (
 
 
 class _Compiler:
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, read: set[str] | None = None) -> None:
         self.frame = frame
         self.env = CompileEnv(frame.slot, self.lazy)
         self.limited: tuple[Closure | None, Closure] | None = None
-        self.read: set[str] = set()
+        self.read: set[str] = set() if read is None else read
 
     # -- plans
 
@@ -181,8 +206,15 @@ class _Compiler:
 
     def lazy(self, plan: Any) -> Closure:
         """A subquery inside an expression, run only when it is reached."""
-        program = self.program(plan)
+        program = self.subprogram(plan)
         return lambda row, rt: program.results([row], rt)[0]
+
+    def subprogram(self, plan: p.Plan) -> Program:
+        """The program of a subquery, with registers of its own."""
+        frame = Frame(self.frame, declared_in(plan))
+        program = _Compiler(frame, self.read).program(plan)
+        program.seed_of = frame.seed_of
+        return program
 
     # -- expressions
 
@@ -386,7 +418,7 @@ class _Compiler:
         )
 
     def _subquery(self, node: p.SubqueryNode) -> Operator:
-        return steps.Subquery(self.slot(node.variable), self.program(node.plan))
+        return steps.Subquery(self.slot(node.variable), self.subprogram(node.plan))
 
     def _filter(self, node: p.FilterNode) -> Operator:
         return steps.Filter(batchwise.passing(node.condition, self.env))
@@ -471,6 +503,20 @@ class _Compiler:
             node.replaces,
             write.update_options(node.options, whole=returns(node)),
         )
+
+
+def declared_in(plan: p.Plan) -> frozenset[int]:
+    """The variables that a plan sets itself: outside of it nobody knows them."""
+    found: set[int] = set()
+    for item in ast.walk(plan):
+        match item:
+            case p.PlanNode():
+                found.update(variable.id for variable in item.outputs())
+            case ast.Expansion(current=variable) | ast.ArrayMatch(current=variable):
+                found.add(variable.id)
+            case p.PathCondition(element=variable):
+                found.add(variable.id)
+    return frozenset(found)
 
 
 def scorer_arguments(node: p.EnumerateViewNode) -> list[Expr]:

@@ -24,6 +24,10 @@ def batches(rows: Batch) -> Rows:
         yield rows[start : start + BATCH]
 
 
+_ORDERED = frozenset((bool, int, float, str))
+_NUMBERS = frozenset((int, float))
+
+
 @dataclass(slots=True)
 class Sort:
     """A stable sort; with `count` only the rows a LIMIT lets through are kept while the input goes by."""
@@ -71,9 +75,9 @@ class Sort:
 
 
 def comparable(values: list[Any]) -> list[Any]:
-    """Keys whose Python order is AQL's order of the values: numbers and strings among themselves are their own."""
+    """Keys whose Python order is AQL's order of the values: booleans, numbers and strings among themselves are their own."""
     kinds = set(map(type, values))
-    if kinds == {str} or kinds <= {int, float}:
+    if (len(kinds) == 1 and kinds <= _ORDERED) or kinds == _NUMBERS:
         return values
     return [sort_key(value) for value in values]
 
