@@ -24,7 +24,7 @@ _PART: Final = re.compile(r"\s*(?P<how>[+|-]?)\s*(?:(?P<kind>prefix|complete):)?
 
 
 @TABLE.add("FULLTEXT", args=(3, 4), deterministic=False, collections=(0,))
-def fulltext(rt: Runtime, collection: Value, attribute: Value, query: Value, limit: Value = 0) -> Value:
+def fulltext(rt: Runtime, collection: Value, attribute: Value, query: Value, limit: Value = None) -> Value:
     """The documents of a collection whose attribute has the words asked for; 1571 without an index of it."""
     if not all(type(text) is str for text in (collection, attribute, query)):
         return wrong_type(rt, "FULLTEXT")
@@ -33,7 +33,7 @@ def fulltext(rt: Runtime, collection: Value, attribute: Value, query: Value, lim
     if index is None:
         raise ArangoError(1571, f"no suitable fulltext index found for fulltext query on '{collection}'")
     wanted = _condition(query)
-    most = int(limit) if type(limit) in (int, float) and limit > 0 else None
+    most = int(limit) if type(limit) in (int, float) else None
     found: list[Any] = []
     for number, (_, document) in enumerate(source.scan()):
         if number % 256 == 0:
