@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def only(**stages: Any) -> DeriveOptions:
-    return DeriveOptions(**{"similar": None, "windows": None, "themes": None, **stages})
+    return DeriveOptions(**{"similar": None, "identity": None, "windows": None, "themes": None, **stages})
 
 
 def records(store: Store, collection: str) -> list[dict[str, Any]]:
