@@ -386,7 +386,6 @@ class TestFulltext:
             ("prefix:fox", ["c"]),  # "fox" itself is shorter than minLength
             ("prefix:bro,complete:quick", ["a", "b"]),
             ("the", []),
-            ("", []),
             ("nothing", []),
         ],
     )
@@ -398,7 +397,12 @@ class TestFulltext:
         assert mails.run("FOR d IN FULLTEXT('mails', 'body', 'bread', 0) RETURN d._key") == []
 
     def test_errors(self, mails: Database) -> None:
-        for query, number in (("FULLTEXT(mails, 'n', 'x')", 1571), ("FULLTEXT('no', 'body', 'x')", 1203)):
+        for query, number in (
+            ("FULLTEXT(mails, 'n', 'x')", 1571),
+            ("FULLTEXT('no', 'body', 'x')", 1203),
+            ("FULLTEXT(mails, 'body', '')", 10),
+            ("FULLTEXT(mails, 'body', 'x,|')", 10),
+        ):
             with pytest.raises(ArangoError) as caught:
                 mails.run(f"RETURN {query}")
             assert caught.value.num == number

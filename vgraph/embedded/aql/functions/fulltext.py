@@ -68,12 +68,17 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _condition(query: str) -> Callable[[set[str]], bool]:
-    """What a query asks of a document's words; its parts are taken from left to right."""
+    """What a query asks of a document's words; its parts are taken from left to right. 10 for one without words."""
     parts: list[tuple[str, bool, str]] = []
     for text in query.split(","):
         match = _PART.fullmatch(text)
         assert match is not None
-        parts += [(match["how"] or "+", match["kind"] == "prefix", word) for word in _words(match["words"])]
+        found = _words(match["words"])
+        if match["how"] and not found:
+            raise ArangoError(10, f"fulltext query: no word after '{match['how']}'")
+        parts += [(match["how"] or "+", match["kind"] == "prefix", word) for word in found]
+    if not parts:
+        raise ArangoError(10, "fulltext query: no word to look for")
 
     def holds(words: set[str]) -> bool:
         result = False
