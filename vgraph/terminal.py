@@ -76,6 +76,12 @@ def clock(ms: int) -> str:
 # --- common shapes ------------------------------------------------------------------------------------------------------
 
 
+def lines(*texts: str) -> None:
+    """Plain lines on stdout."""
+    for text in texts:
+        out.print(escape(text), soft_wrap=True)
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Columns under their names; the first is never folded."""
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=any(columns))

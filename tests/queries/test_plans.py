@@ -17,6 +17,10 @@ KEYS = ["one-0001", "one-0002"]
 IDS = [f"chunks/{key}" for key in KEYS]
 LEGS = {"vector": vector(), "text": "crate 7", "k": 5, "leg_k": 10, "rrf_k": 60}
 
+SELECTED = {"source": "entities/p1", "documents": ["one"], "chunks": IDS, "tracks": ["tracks/t"]}
+MOVED = {"target": "entities/p9", "all": False}
+SPAN = {"entity": "p1", "camera": "dock", "class": "person", "from_ms": 0, "ended_ms": 0, "to_ms": 9000}
+
 BINDS: dict[str, dict[str, Any]] = {
     "clock_documents": {"camera": "dock"},
     "clock_reads": {"document": "one"},
@@ -71,13 +75,45 @@ BINDS: dict[str, dict[str, Any]] = {
     "window_texts": {"document": "one"},
     "write_embeddings": {"records": [], "@collection": "chunks"},
     "write_records": {"records": [], "@collection": "chunks"},
+    "copy_entity": {"source": "p1", "target": "p9"},
+    "count_selected": SELECTED,
+    "entities_of_tracks": {"ids": ["tracks/t"]},
+    "find_entities": {"named": "person1"},
+    "identity_blocks": {"name_keys": ["person|t:lopez"], "most": 33},
+    "identity_edges": {"ids": ["entities/p1"]},
+    "identity_facts": {"ids": ["entities/p1"], "most": 10, "recent": 5},
+    "identity_family": {"canonicals": ["p1"]},
+    "identity_near": {"keys": ["p1"], "type": "person", "least": 0.7, "probe": 8},
+    "identity_near_exact": {"keys": ["p1"], "type": "person", "least": 0.7, "probe": 8},
+    "identity_passing": {"spans": [SPAN], "most": 8},
+    "identity_profiles": {"keys": ["p1"]},
+    "identity_together": {"ids": ["entities/p1"]},
+    "identity_touched": {"config": "c"},
+    "identity_tracks": {"ids": ["entities/p1"]},
+    "list_decisions": {},
+    "list_doubts": {"status": "proposed", "limit": 5},
+    "list_entities": {"type": "person", "words": "person", "limit": 5},
+    "list_proposals": {"status": "proposed", "limit": 5},
+    "list_sites": {},
+    "move_links": {"source": "entities/p1", **MOVED},
+    "move_mentions": {**SELECTED, **MOVED},
+    "move_tracks": {**SELECTED, **MOVED},
+    "read_identity": {"key": "s"},
+    "remove_adjacent": {"keys": ["s"]},
+    "remove_identity_edges": {"keys": ["s"]},
+    "touch_entities": {"keys": ["p1"]},
+    "write_decision": {"record": {"_key": "00000001", "number": 1}},
 }
 
 WHOLE: dict[str, set[str]] = {
     "coverage_stretches": {"cameras"},
     "derive_pending": {"documents"},
     "export_collection": {"chunks"},
+    "identity_near_exact": {"entities"},
     "list_cameras": {"cameras"},
+    "list_decisions": {"decisions"},
+    "list_entities": {"entities"},
+    "list_sites": {"cameras", "ADJACENT_TO"},
     "list_communities": {"communities"},
     "list_documents": {"documents"},
     "similar_chunks_exact": {"chunks"},
@@ -95,6 +131,28 @@ INTENDED: dict[str, set[str]] = {
     "entities_of_document": {"document"},
     "entity_uses": {"edge"},
     "expand_entities": {"edge", "primary"},
+    "count_selected": {"edge"},
+    "entities_of_tracks": {"edge"},
+    "find_entities": {"aliases"},
+    "identity_blocks": {"name_keys"},
+    "identity_edges": {"edge"},
+    "identity_facts": {"primary", "edge"},
+    "identity_family": {"canonical"},
+    "identity_near": {"primary", "embedding"},
+    "identity_passing": {"camera_start", "edge"},
+    "identity_profiles": {"primary", "edge"},
+    "identity_together": {"edge"},
+    "identity_touched": {"resolved"},
+    "identity_tracks": {"edge"},
+    "list_doubts": {"doubt"},
+    "list_proposals": {"status_score"},
+    "move_links": {"edge"},
+    "move_mentions": {"edge"},
+    "move_tracks": {"edge"},
+    "read_identity": {"primary"},
+    "remove_adjacent": {"primary"},
+    "remove_identity_edges": {"primary"},
+    "touch_entities": {"primary"},
     "hybrid_chunks": {"embedding"},
     "hybrid_chunks_exact": {"camera_start"},
     "read_chunks": {"primary"},
@@ -168,6 +226,6 @@ def used(nodes: list[dict[str, Any]]) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", sorted(BINDS))
 def test_every_query_runs(name: str, filled: Store) -> None:
-    if not name.startswith(("remove", "write", "merge", "update")):
+    if not name.startswith(("remove", "write", "merge", "update", "copy", "move", "touch")):
         database: Any = filled._db
         list(database.aql.execute(query(name).text, bind_vars=BINDS[name]))

@@ -19,7 +19,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from vgraph.cli import ask, clock, database, derive, graph, ingest, machine
+from vgraph.cli import ask, cameras, clock, database, derive, entities, evals, graph, ingest, machine
 from vgraph.cli.console import Guarded
 
 app = typer.Typer(
@@ -34,13 +34,16 @@ COMMANDS = (
     ingest.demo, ingest.ingest,
     ask.search, ask.ask,
     derive.derive, derive.communities,
-    graph.documents, graph.cameras, clock.coverage, graph.ledger, graph.delete, graph.retention, graph.check, graph.aql,
+    graph.documents, clock.coverage, graph.ledger, graph.delete, graph.retention, graph.check, graph.aql,
     machine.doctor, machine.serve,
 )  # fmt: skip
 """In the order of the help."""
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(cameras.cameras, name="cameras")
 app.add_typer(clock.clock, name="clock")
+app.add_typer(entities.entities, name="entities")
+app.add_typer(evals.evals, name="eval")
 app.add_typer(database.database, name="db")
 
 

@@ -1,4 +1,4 @@
-"""What is in the graph: `vgraph documents`, `cameras`, `ledger`, `delete`, `retention`, `check` and `aql`."""
+"""What is in the graph: `vgraph documents`, `ledger`, `delete`, `retention`, `check` and `aql`."""
 
 from __future__ import annotations
 
@@ -31,18 +31,6 @@ def documents(json: Json = False) -> None:
         print_json(rows)
     else:
         terminal.documents(rows, zones)
-
-
-def cameras(json: Json = False) -> None:
-    """List the cameras and how much of each is in the graph."""
-    from vgraph import terminal
-
-    with opened() as graph:
-        rows = graph.cameras()
-    if json:
-        print_json(rows)
-    else:
-        terminal.cameras(rows)
 
 
 def ledger(

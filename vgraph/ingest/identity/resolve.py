@@ -303,9 +303,12 @@ def _settle(case: _Case, page: Sequence[str], settled: set[str], last: bool) -> 
     settled |= members
     outcome = clustered(_claims(case, edges), _ruled(case, members), _forbids(case, members, edges))
     rows = {row["_key"]: row for part in _pages(sorted({*members, *page})) for row in case.store.profiles(part)}
-    roots = {key: outcome.canonical.get(key) for key in members if key in rows}
+    called = _called(case, outcome.canonical)
+    now = {key: {"canonical": outcome.canonical.get(key), "called": called.get(key)} for key in members if key in rows}
     changes: dict[str, dict[str, Any]] = {
-        key: {"canonical": root} for key, root in roots.items() if root != rows[key].get("canonical")
+        key: dict(cluster)
+        for key, cluster in now.items()
+        if any(value != rows[key].get(name) for name, value in cluster.items())
     }
     if last:
         doubted = _doubts(case, [rows[key] for key in page if key in rows])
@@ -314,6 +317,18 @@ def _settle(case: _Case, page: Sequence[str], settled: set[str], last: bool) -> 
                 changes.setdefault(key, {}).update(doubt=doubted.get(key), resolved=case.config)
     records = [{"_key": key, **_still(rows[key], now)} for key, now in sorted(changes.items())]
     case.store.write(edges=[edge for edge in edges.values() if _decide(case, edge, outcome)], entities=records)
+
+
+def _called(case: _Case, canonical: Mapping[str, str]) -> dict[str, str]:
+    """What each cluster's members are called together: the name most often mentioned, of those that are names."""
+    sides = case.facts(sorted(canonical))
+    best: dict[str, tuple[tuple[bool, int, int, str], str]] = {}
+    for key, root in canonical.items():
+        if key in sides:
+            side, name = sides[key], sides[key].profile.name
+            rank = (not side.followed, len(side.chunks), len(name), name)
+            best[root] = max(best.get(root, (rank, name)), (rank, name))
+    return {key: best[root][1] for key, root in canonical.items() if root in best}
 
 
 def _still(row: Mapping[str, Any], now: dict[str, Any]) -> dict[str, Any]:
