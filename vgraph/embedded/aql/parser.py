@@ -52,6 +52,7 @@ from .nodes import (
     Variable,
     Window,
     children,
+    walk,
 )
 from .parse_expressions import MAX_NESTING, ExpressionParser, allow_depth
 from .scopes import LEVEL, LOOP
@@ -440,6 +441,7 @@ class Parser(ExpressionParser):
             raise self.source.unexpected(self.token)
         into = self._into() if self.token.kind == "INTO" and not count else None
         into_value = self.expression() if into and self.accept("=") else None
+        self._refuse_own(groups, aggregates, into_value)
         keep = self._keep(into, into_value)
         options = self._options()
         captured = self.scopes.collect()
@@ -458,6 +460,16 @@ class Parser(ExpressionParser):
                 at=self.position(token),
             )
         )
+
+    def _refuse_own(
+        self, groups: list[tuple[Token, Expr]], aggregates: list[tuple[Token, str, Expr]], into: Expr | None
+    ) -> None:
+        """A COLLECT's variables mean nothing yet in its aggregates and its INTO expression (1512)."""
+        own = {name.value for name, _ in groups} | {name.value for name, _, _ in aggregates}
+        for part in (*(argument for _, _, argument in aggregates), *(() if into is None else (into,))):
+            for node in walk(part):
+                if isinstance(node, Collection) and node.name in own:
+                    raise ArangoError(1512, f"use of unknown variable '{node.name}' in aggregate expression")
 
     def _assignments(self) -> list[tuple[Token, Expr]]:
         found = []
