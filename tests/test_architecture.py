@@ -61,6 +61,7 @@ OWNED_BY: dict[str, set[str]] = {
     "typer": {"cli"},
     "rich": {"cli", "terminal"},
     "httpx": {"client"},
+    "jellyfish": {"ingest"},
     "llama_index": {"integrations"},
     "mcp": {"integrations"},
     "networkx": {"ingest", "integrations"},
