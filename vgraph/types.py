@@ -179,7 +179,7 @@ class Caption:
     """A description of a stretch of video. `origin` names the model, or `given` for captions from a sidecar.
 
     `dimensions` are (name, text) along which a model described it (time, location, characters, events, scene, summary); `text` is made
-    of them.
+    of them. `warning` says what is wrong with it where the model did not answer as it was asked to.
     """
 
     offset_ms: int
@@ -189,6 +189,7 @@ class Caption:
     entities: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
     dimensions: tuple[tuple[str, str], ...] = ()
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +239,14 @@ class Track:
     """One object followed over time: its detections in order of time. `label` is the commonest class.
 
     `embedding` is what it looks like: the mean of its crops in the image-text space, L2-normalised; None without an image embedder.
+    `number` is its place among the tracks of its document, from 1: what is drawn onto pictures.
     """
 
     id: str
     label: str
     detections: tuple[Detection, ...]
     embedding: tuple[float, ...] | None = None
+    number: int = 0
 
     @property
     def offset_ms(self) -> int:
@@ -262,7 +265,7 @@ class Track:
 class Mark:
     """A track as it is drawn onto pictures: `#number`, its class, the name of its confirmed identity where there is one.
 
-    `id` is the stable identity of the entity that the track depicts.
+    `id` and `type` are those of the entity that the track depicts.
     """
 
     number: int
@@ -270,6 +273,7 @@ class Mark:
     label: str
     name: str = ""
     id: str | None = None
+    type: str = "object"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from vgraph.prompts import plain, prompt, quoted
 NAMES = {
     "again": {"fault"},
     "schema": {"schema"},
-    "caption": {"frame_count", "frame_times", "start", "end", "entity_types", "transcript"},
+    "caption": {"frame_count", "frame_times", "start", "end", "dimensions", "entity_types", "marks", "transcript"},
+    "caption_dimension": {"frame_count", "question", "marks"},
     "extract": {"camera", "start", "end", "entity_types", "relation_rule", "notes"},
     "answer": {"timezone", "question", "evidence"},
 }

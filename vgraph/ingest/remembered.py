@@ -25,6 +25,7 @@ from vgraph.types import (
     Completion,
     Detection,
     Frame,
+    Mark,
     Message,
     Segment,
     TextRead,
@@ -87,12 +88,16 @@ class RememberedCaptioner(_Remembered):
         super().__init__(captioner, calls)
         self._captioner = captioner
 
-    def caption(self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str) -> tuple[Caption, ...]:
+    def caption(
+        self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str, marks: Sequence[Mark] = ()
+    ) -> tuple[Caption, ...]:
         pictures = [f"{offset} {_digest(jpeg)}" for offset, jpeg in frames]
-        request = content_key(segment.offset_ms, segment.end_offset_ms, transcript, *pictures)
+        request = content_key(segment.offset_ms, segment.end_offset_ms, transcript, *pictures, *map(repr, marks))
         expected = Usage(PICTURE_TOKENS * len(frames) + len(transcript) // CHARACTERS_A_TOKEN, REPLY_TOKENS)
         call = Call("caption", self._captioner, request, expected)
-        asked = lambda: plain(tuple[Caption, ...], self._captioner.caption(segment, frames, transcript))  # noqa: E731
+        asked = lambda: plain(  # noqa: E731
+            tuple[Caption, ...], self._captioner.caption(segment, frames, transcript, marks)
+        )
         captions: tuple[Caption, ...] = made(tuple[Caption, ...], self._calls.answer(call, asked))
         return captions
 

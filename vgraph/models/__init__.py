@@ -14,6 +14,7 @@ from vgraph.types import (
     Completion,
     Detection,
     Frame,
+    Mark,
     Message,
     Segment,
     TextRead,
@@ -28,12 +29,15 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Captioner(Protocol):
-    """Describes a segment from its frames (JPEG bytes with their media offsets) and what was said in it."""
+    """Describes a segment from its frames (JPEG bytes with their media offsets) and what was said in it.
+
+    `marks` are the tracks that are drawn onto the frames.
+    """
 
     name: str
 
     def caption(
-        self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str
+        self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str, marks: Sequence[Mark] = ()
     ) -> tuple[Caption, ...]: ...
 
 

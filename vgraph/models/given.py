@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from vgraph.types import AudioPiece, Caption, Detection, Frame, Segment, Utterance
+from vgraph.types import AudioPiece, Caption, Detection, Frame, Mark, Segment, Utterance
 
 
 class GivenCaptions:
@@ -18,7 +18,9 @@ class GivenCaptions:
     def __init__(self, captions: Iterable[Caption]) -> None:
         self._captions = tuple(sorted(captions, key=lambda caption: (caption.offset_ms, caption.end_offset_ms)))
 
-    def caption(self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str) -> tuple[Caption, ...]:
+    def caption(
+        self, segment: Segment, frames: Sequence[tuple[int, bytes]], transcript: str, marks: Sequence[Mark] = ()
+    ) -> tuple[Caption, ...]:
         return tuple(caption for caption in self._captions if _overlap(caption, segment))
 
 
