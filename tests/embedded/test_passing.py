@@ -21,6 +21,7 @@ from vgraph.embedded.passing import Passed, copied, serialized
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**63), 2**64 - 1), st.floats(), st.text(), st.just(-0.0), st.just(1.0)
 )
+EMBEDDED = {"e": [0.5] * 64}
 PLAIN = st.recursive(
     SCALARS,
     lambda inner: st.one_of(
@@ -70,31 +71,45 @@ class Colour(enum.StrEnum):
     [(1, 2), datetime(2026, 1, 1), np.array([1.0, 2.0]), np.arange(3), Colour.RED, OrderedDict(a=1), [np.arange(3)]],
 )
 def test_what_the_text_would_change_goes_as_text(odd: Any) -> None:
-    found = serialized([odd] * 20)
+    documents = [{"a": odd, **EMBEDDED}] * 20
+    found = serialized(documents)
     assert isinstance(found, bytes)
-    assert orjson.loads(found) == orjson.loads(orjson.dumps([odd] * 20, option=orjson.OPT_SERIALIZE_NUMPY))
+    assert orjson.loads(found) == orjson.loads(orjson.dumps(documents, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
 @pytest.mark.parametrize("odd", [2**64, -(2**63) - 1, "\ud800", {1: 2}, {"\ud800": 1}, {1, 2}, b"x", 1j, object()])
 def test_what_the_text_would_refuse_is_refused(odd: Any) -> None:
     with pytest.raises(TypeError):
-        serialized([odd] * 20)
+        serialized([{"a": odd, **EMBEDDED}] * 20)
 
 
 def test_a_value_that_holds_itself_is_refused() -> None:
-    value: list[Any] = [0] * 20
-    value.append(value)
+    value: list[Any] = [EMBEDDED] * 20
+    value[0] = {"a": value}
     with pytest.raises(TypeError):
         serialized(value)
 
 
-@pytest.mark.parametrize("value", [{"query": "RETURN 1"}, [{"a": 1}], {"bindVars": {"a": [1, 2]}}, "text", None, 7])
-def test_small_requests_go_as_text(value: Any) -> None:
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"query": "RETURN 1"},
+        [{"a": 1}] * 100,
+        [[1.5] * 100] * 100,
+        [EMBEDDED],
+        {"bindVars": {"a": [0.5] * 384}},
+        {"bindVars": [EMBEDDED] * 20},
+        "text",
+        None,
+        7,
+    ],
+)
+def test_requests_without_many_embeddings_go_as_text(value: Any) -> None:
     assert serialized(value) == orjson.dumps(value)
 
 
 def test_size_is_about_that_of_the_text() -> None:
-    documents = [{"_key": str(n), "e": [n / 7, 0.5] * 10} for n in range(100)]
+    documents = [{"_key": str(n), "e": [n / 7, 0.5] * 40} for n in range(100)]
     found = serialized({"query": "RETURN @d", "bindVars": {"d": documents}})
     assert isinstance(found, Passed)
     assert found.size == pytest.approx(len(orjson.dumps(documents)), rel=0.3)
@@ -104,7 +119,7 @@ def test_documents_that_are_passed_are_not_those_of_the_caller(tmp_path: Path) -
     opened = client.open(f"embedded:{tmp_path}/a.db")
     db = opened.db("_system")
     collection: Any = db.create_collection("c")
-    documents = [{"_key": str(n), "n": n, "nested": {"a": [n]}, "nan": math.nan} for n in range(50)]
+    documents = [{"_key": str(n), "n": n, "nested": {"a": [n]}, "nan": math.nan, **EMBEDDED} for n in range(50)]
     before = orjson.dumps(documents)
     collection.insert_many(documents[:20])
     collection.import_bulk(documents[20:40])

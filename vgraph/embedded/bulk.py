@@ -25,12 +25,13 @@ LARGEST: Final = 1000  # documents of a block
 class Block:
     """New documents that are written together; `rowids` are known once they are. Indexes keep in `memo` what they work out twice."""
 
-    __slots__ = ("documents", "memo", "rowids")
+    __slots__ = ("_columns", "documents", "memo", "rowids")
 
     def __init__(self, documents: list[Document]) -> None:
         self.documents = documents
         self.rowids: Sequence[int] = ()
         self.memo: dict[Any, Any] = {}
+        self._columns: dict[str, list[Any]] = {}
 
     def once(self, name: Any, compute: Callable[[], Any]) -> Any:
         """What `compute` gives, worked out at the first call for this name."""
@@ -39,8 +40,10 @@ class Block:
         return self.memo[name]
 
     def column(self, attribute: str) -> list[Any]:
-        """The values of a top-level attribute, None where it is missing."""
-        return [document.get(attribute) for document in self.documents]
+        """The values of a top-level attribute, None where it is missing; not to be changed."""
+        if attribute not in self._columns:
+            self._columns[attribute] = [document.get(attribute) for document in self.documents]
+        return self._columns[attribute]
 
     def matrix(self, attribute: str) -> Matrix | None:
         """The lists of floats of an attribute that all documents have, as one matrix; None when they are anything else."""
@@ -53,7 +56,7 @@ def insert(
 ) -> list[Written | ArangoError]:
     """Insert documents; `insert_one` takes those that a block cannot."""
     collection.notice(docs[0])
-    drafts = [_draft(collection, doc, keep_null) for doc in docs]
+    drafts = _drafts(collection, docs, keep_null)
     block = Block([draft for draft in drafts if draft is not None])
     places = [place for place, draft in enumerate(drafts) if draft is not None]
     for position in _refused(collection, block):
@@ -74,6 +77,15 @@ def _run(collection: Collection, drafts: list[Document]) -> list[Written | Arang
     if any(index.refused(collection.txn, block) for index in collection.secondary):
         return None
     return _written(collection, block)
+
+
+def _drafts(collection: Collection, docs: Sequence[Any], keep_null: bool) -> list[Document | None]:
+    """Documents with their system attributes, None for those that are none or whose keys or ends are not allowed."""
+    if keep_null and set(map(type, docs)) == {dict}:
+        names = [doc.get("_key") for doc in docs]
+        if collection.ends_are_ids(docs) and keys.accept_all(collection.txn, collection.info, names):
+            return [*collection.all_with_system_attributes(names, docs)]
+    return [_draft(collection, doc, keep_null) for doc in docs]
 
 
 def _draft(collection: Collection, doc: Any, keep_null: bool) -> Document | None:

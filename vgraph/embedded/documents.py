@@ -505,6 +505,28 @@ class Collection:
         stored["_id"] = identity
         return stored
 
+    def ends_are_ids(self, docs: Sequence[Document]) -> bool:
+        """Whether all edges have ends; other documents need none."""
+        if not self._edges:
+            return True
+        return keys.are_ids([doc.get("_from") for doc in docs]) and keys.are_ids([doc.get("_to") for doc in docs])
+
+    def all_with_system_attributes(self, names: Sequence[str], docs: Sequence[Document]) -> list[Document]:
+        """`with_system_attributes` of many documents whose keys and ends are known to be right."""
+        prefix, revs = self._prefix, self.txn.next_revisions(len(docs))
+        rows = zip(names, revs, docs, strict=True)
+        if self._edges:
+            stored = [
+                {"_key": key, "_id": prefix + key, "_from": doc["_from"], "_to": doc["_to"], "_rev": rev, **doc}
+                for key, rev, doc in rows
+            ]
+        else:
+            stored = [{"_key": key, "_id": prefix + key, "_rev": rev, **doc} for key, rev, doc in rows]
+        if any("_rev" in doc or "_id" in doc for doc in docs):
+            for document, key, rev in zip(stored, names, revs, strict=True):
+                document["_id"], document["_rev"] = prefix + key, rev
+        return stored
+
     def _merged(self, old: Document, patch: Document, options: WriteOptions) -> Document:
         new = merge(old, patch, keep_null=options.keep_null, merge_objects=options.merge_objects)
         new["_key"], new["_id"] = old["_key"], old["_id"]

@@ -620,6 +620,12 @@ class Transaction:
         self._hlc = stamp = max(self._hlc + 1, int(time.time() * 1000) << 20)
         return revisions.encode(stamp)
 
+    def next_revisions(self, count: int) -> list[str]:
+        """As many revisions as `count`, ascending."""
+        first = max(self._hlc + 1, int(time.time() * 1000) << 20)
+        self._hlc = first + count - 1
+        return revisions.encode_run(first, count)
+
     def count_delta(self, collection_id: int) -> int:
         """How many documents this transaction has added."""
         return self._counts.get(collection_id, 0)

@@ -11,7 +11,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -30,6 +30,7 @@ Document = dict[str, Any]
 
 _EXPANSION: Final = "[*]"
 _MAX_FIELDS: Final = 32
+_KEYS: Final = "keys"  # of a field, in the memory of a block: indexes have fields in common
 _SAMPLE: Final = 1000
 _SAMPLE_SECONDS: Final = 10.0
 
@@ -318,14 +319,23 @@ class PersistentIndex(Index):
 
     def _keys_of(self, block: Block) -> list[list[bytes]]:
         """`keys` of every document, worked out once for a block."""
-        found: list[list[bytes]] = block.once(self, lambda: self._compute_keys(block.documents))
+        found: list[list[bytes]] = block.once(self, lambda: self._compute_keys(block))
         return found
 
-    def _compute_keys(self, documents: Sequence[Document]) -> list[list[bytes]]:
-        columns = [[read(doc) for doc in documents] for read in self._readers]
-        if self.expands or (self.sparse and any(None in column for column in columns)):
-            return [self.keys(doc) for doc in documents]
-        return [[key] for key in keycodec.encode_columns(columns)]
+    def _compute_keys(self, block: Block) -> list[list[bytes]]:
+        if self.expands:
+            return [self.keys(doc) for doc in block.documents]
+        columns = [
+            [read(doc) for doc in block.documents] if "." in field else block.column(field)
+            for field, read in zip(self.fields, self._readers, strict=True)
+        ]
+        if self.sparse and any(None in column for column in columns):
+            return [self.keys(doc) for doc in block.documents]
+        encoded = [
+            block.once((_KEYS, field), partial(keycodec.encode_column, column))
+            for field, column in zip(self.fields, columns, strict=True)
+        ]
+        return [[key] for key in keycodec.joined(encoded)]
 
     def remove(self, txn: Transaction, rowid: int, doc: Document) -> None:
         for key in self.keys(doc):

@@ -39,13 +39,12 @@ def encode(values: Sequence[Any]) -> bytes:
     return b"".join([encode_value(value) for value in values])
 
 
-def encode_columns(columns: Sequence[Sequence[Any]]) -> list[bytes]:
-    """The keys of many lists of values, given field by field."""
-    encoded = [_column(column) for column in columns]
-    return encoded[0] if len(encoded) == 1 else list(map(b"".join, zip(*encoded, strict=True)))
+def joined(columns: Sequence[Sequence[bytes]]) -> Sequence[bytes]:
+    """The keys of many lists of values from those of their fields."""
+    return columns[0] if len(columns) == 1 else list(map(b"".join, zip(*columns, strict=True)))
 
 
-def _column(values: Sequence[Any]) -> list[bytes]:
+def encode_column(values: Sequence[Any]) -> list[bytes]:
     """The keys of many values; those that occur again and again, as names do, are encoded once."""
     kinds = set(map(type, values))
     if kinds == {str}:

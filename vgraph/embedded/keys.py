@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from vgraph.embedded.errors import ArangoError
@@ -19,6 +20,8 @@ MAX_LENGTH: Final = 254
 _LETTERS: Final = r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}"
 _is_key = re.compile(_LETTERS, re.ASCII).fullmatch
 _is_id = re.compile(f"[^/]+/{_LETTERS}", re.ASCII).fullmatch
+_are_keys = re.compile(rf"{_LETTERS}(?:\n{_LETTERS})*+", re.ASCII).fullmatch
+_are_ids = re.compile(rf"[^/\n]+/{_LETTERS}(?:\n[^/\n]+/{_LETTERS})*+", re.ASCII).fullmatch
 GENERATORS: Final = ("padded", "uuid", "autoincrement", "traditional")
 _LARGEST: Final = 2**63 - 1
 
@@ -38,6 +41,23 @@ def is_key(value: Any) -> bool:
 def is_id(value: Any) -> bool:
     """Whether a value is a document identifier: collection/key."""
     return type(value) is str and _is_id(value) is not None
+
+
+def are_keys(values: Sequence[Any]) -> bool:
+    """Whether all values may be document keys, asked at once."""
+    return _all_match(_are_keys, values)
+
+
+def are_ids(values: Sequence[Any]) -> bool:
+    """Whether all values are document identifiers, asked at once."""
+    return _all_match(_are_ids, values)
+
+
+def _all_match(lines: Callable[[str], Any], values: Sequence[Any]) -> bool:
+    if set(map(type, values)) != {str}:
+        return not values
+    text = "\n".join(values)
+    return text.count("\n") == len(values) - 1 and lines(text) is not None
 
 
 def split_id(value: str) -> tuple[str, str]:
@@ -107,3 +127,16 @@ def accept(txn: Transaction, info: CollectionInfo, key: Any) -> str:
         if number <= _LARGEST:
             txn.remember_key(info.id, number)
     return str(key)
+
+
+def accept_all(txn: Transaction, info: CollectionInfo, names: Sequence[Any]) -> bool:
+    """Accept keys given by the user all at once; False, and nothing is remembered, when one of them cannot be."""
+    options = info.properties["keyOptions"]
+    if not options["allowUserKeys"] or not are_keys(names):
+        return False
+    if options["type"] in ("traditional", "autoincrement"):
+        numbers = [int(key) for key in names if key[0] in "0123456789" and key.isdigit()]
+        highest = max((number for number in numbers if number <= _LARGEST), default=0)
+        if highest:
+            txn.remember_key(info.id, highest)
+    return True

@@ -14,7 +14,8 @@ import orjson
 
 from vgraph.embedded.garbage import held_back
 
-_MANY: Final = 16  # items of a list; a request without such a one is small
+_MANY: Final = 16  # documents; a request with fewer is small
+_NUMBERS: Final = 64
 _LEAST: Final = -(1 << 63)
 _LARGEST: Final = (1 << 64) - 1  # JSON parsers take no larger integers
 _KEYS: Final = 10_000  # attribute names that are remembered as names
@@ -62,11 +63,16 @@ def _text(value: Any) -> bytes:
 
 
 def _long_lists(value: Any) -> list[list[Any]]:
-    """The long lists where requests have them: the whole, or bind variables of a query."""
+    """Long lists of documents with embeddings where requests have them: the whole, or bind variables of a query."""
     binds = value.get("bindVars") if type(value) is dict else {"": value}
     if type(binds) is not dict:
         return []
-    return [items for items in binds.values() if type(items) is list and len(items) >= _MANY]
+    return [items for items in binds.values() if type(items) is list and len(items) >= _MANY and _embeds(items[-1])]
+
+
+def _embeds(document: Any) -> bool:
+    """Whether a document holds so many numbers that text takes longer than a copy."""
+    return type(document) is dict and any(type(item) is list and len(item) >= _NUMBERS for item in document.values())
 
 
 _known: set[str] = set()

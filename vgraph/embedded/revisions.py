@@ -25,6 +25,18 @@ def encode(stamp: int) -> str:
     return text if text[0] != "-" else text.lstrip("-")
 
 
+def encode_run(first: int, count: int) -> list[str]:
+    """The texts of readings that follow each other: those of 4096 differ in their last two letters only."""
+    texts: list[str] = []
+    end = first + count
+    while first < end:
+        stop = min(end, (first | 4095) + 1)
+        head = encode(first)[:-2]
+        texts += [head + pair for pair in _PAIRS[first & 4095 : (stop - 1 & 4095) + 1]]
+        first = stop
+    return texts
+
+
 def decode(text: str) -> int | None:
     """The clock reading of a revision, or None when the text is not one."""
     if not text or len(text) > 11:
