@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vgraph.ingest.identity import IdentityOptions, ResolveReport, resolve
-from vgraph.ingest.keys import content_key, edge_key, entity_key
+from vgraph.ingest.keys import chunk_key, content_key, edge_key, entity_key
 from vgraph.store import Store
 from vgraph.types import GraphDelta, Mention
 
@@ -14,6 +14,10 @@ OPTIONS = IdentityOptions(embedding=False)
 
 def run(store: Store, options: IdentityOptions = OPTIONS) -> ResolveReport:
     return resolve(store, options, lambda progress: None)
+
+
+def _chunk(document: str, second: int) -> str:
+    return chunk_key(document, second // 30 * 30_000)
 
 
 class Graph:
@@ -46,11 +50,11 @@ class Graph:
             self.camera(camera)
         key = entity_key(Mention(name, type, id))
         document = document or f"{camera}-1"
-        chunk = f"{document}-{start // 30 * 30:06d}"
+        chunk = _chunk(document, start)
         place = {"document": document, "camera": camera, "start_ms": start * 1000, "end_ms": end * 1000}
         self._vertex(
             "chunks",
-            {"_key": chunk, **place, "index": start // 30, "offset_ms": start * 1000, "text": "", "lines": []},
+            {"_key": chunk, **place, "index": start // 30, "offset_ms": start // 30 * 30_000, "text": "", "lines": []},
         )
         entity = {
             "_key": key, "type": type, "name": name, "aliases": [name], "description": description, "named": chunk,
@@ -70,7 +74,7 @@ class Graph:
         """source -relation-> target (keys) in the chunk of a moment."""
         document = f"{camera}-1"
         carries = {
-            "document": document, "camera": camera, "relation": relation, "chunk": f"{document}-{at // 30 * 30:06d}",
+            "document": document, "camera": camera, "relation": relation, "chunk": _chunk(document, at),
             "start_ms": at * 1000, "end_ms": at * 1000 + 1000, "known_ms": at * 1000, "supporting_text": "",
             "confidence": 1.0, "recorded_ms": 1,
         }  # fmt: skip
@@ -87,7 +91,7 @@ class Graph:
         }  # fmt: skip
         self._vertex("tracks", record if embedding is None else {**record, "embedding": embedding})
         place = {"document": document, "camera": camera, "start_ms": start * 1000, "end_ms": end * 1000}
-        chunk = f"{document}-{start // 30 * 30:06d}"
+        chunk = _chunk(document, start)
         self._edge("SEEN_IN", f"tracks/{track}", f"chunks/{chunk}", place)
         self._edge("DEPICTS", f"tracks/{track}", f"entities/{key}", {"document": document, "camera": camera})
         return key
@@ -117,7 +121,10 @@ def status(store: Store, one: str, other: str) -> str | None:
 
 def clusters(store: Store) -> dict[str, str | None]:
     """Entity key -> representative."""
-    return {row["_key"]: row["canonical"] for row in store.aql("FOR e IN entities RETURN KEEP(e, '_key', 'canonical')").rows}
+    return {
+        row["_key"]: row["canonical"]
+        for row in store.aql("FOR e IN entities RETURN { _key: e._key, canonical: e.canonical }").rows
+    }
 
 
 def exported(store: Store) -> list[Any]:

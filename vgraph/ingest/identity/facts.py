@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vgraph.ingest.identity.names import Name, parsed, telling
 from vgraph.ingest.identity.presence import PRESENT, THROUGHOUT, Presence, stays
-from vgraph.ingest.keys import entity_key
+from vgraph.ingest.keys import chunk_key, entity_key
 from vgraph.types import Mention
 
 if TYPE_CHECKING:
@@ -102,8 +102,16 @@ def facts(record: Mapping[str, Any]) -> Facts:
 
 
 def _presence(row: Mapping[str, Any]) -> Presence:
-    sure = row["modality"] in THROUGHOUT
-    return Presence(row["camera"], row["document"], row["chunk"], row["start_ms"], row["end_ms"], sure, row["modality"])
+    return Presence(
+        row["camera"],
+        row["document"],
+        row["chunk"],
+        row["start_ms"],
+        row["end_ms"],
+        row["modality"] in THROUGHOUT,
+        row["modality"],
+        row["chunk"] == chunk_key(row["document"], row["offset_ms"]),
+    )
 
 
 def _look(row: Mapping[str, Any]) -> Look:

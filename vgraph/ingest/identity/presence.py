@@ -17,7 +17,7 @@ PRESENT = frozenset({"caption", *THROUGHOUT})
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """An entity before a camera, UTC ms; `sure` says that it was there throughout."""
+    """An entity before a camera, UTC ms; `sure` says that it was there throughout, `opens` that this begins with its chunk."""
 
     camera: str
     document: str
@@ -26,6 +26,7 @@ class Presence:
     end_ms: int
     sure: bool
     sense: str = "caption"
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def _uncut(presences: Iterable[Presence]) -> list[Presence]:
     ends: dict[tuple[str, int], int] = {}
     for one in presences:
         place = ends.get((one.document, one.start_ms)) if not one.sure else None
-        if place is not None and found[place].chunk != one.chunk:
+        if place is not None and one.opens and not found[place].opens:
             found[place] = replace(found[place], end_ms=one.end_ms)
         else:
             place = len(found)
