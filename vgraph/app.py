@@ -269,6 +269,7 @@ class VGraph:
         media, taken, types = self.settings.media, self.settings.ingest, self._vocabulary
         return Options(
             burnt_in=taken.burnt_in_clock,
+            subtitle_streams=media.subtitle_streams,
             segmenter=media.segmenter,
             window_ms=_ms(media.window_s),
             overlap_ms=_ms(media.overlap_s),

@@ -81,15 +81,24 @@ class DatabaseSettings(Section):
 
 
 class MediaSettings(Section):
-    """How video is cut. `segmenter=window`: fixed windows with overlap; `scene`: PySceneDetect content scenes."""
+    """How video is cut. `segmenter=window`: fixed windows with overlap; `scene`: PySceneDetect content scenes; `event`: change points of
+    what the pictures show (PELT); `subtitle`: at the edges of what is said, near `window_s`.
+    """
 
-    segmenter: Literal["window", "scene"] = "window"
+    segmenter: Literal["window", "scene", "event", "subtitle"] = "window"
     window_s: float = Field(30.0, gt=0)
     overlap_s: float = Field(0.0, ge=0)
     scene_threshold: float = Field(27.0, gt=0)
     scene_min_s: float = Field(1.0, gt=0)
     scene_max_s: float = Field(60.0, gt=0)
+    scene_frames: int = Field(10, ge=1)
+    event_every_s: float = Field(1.0, gt=0)
+    event_penalty: float = Field(5.0, gt=0)
+    event_min_samples: int = Field(5, ge=1)
+    event_min_s: float = Field(5.0, ge=0)
+    event_max_s: float = Field(60.0, gt=0)
     frame_every_s: float = Field(1.0, gt=0)
+    subtitle_streams: bool = True
     frame_width: int = Field(512, ge=16)
     jpeg_quality: int = Field(80, ge=1, le=95)
     assets: Path = Path("vgraph-data/assets")
@@ -121,6 +130,12 @@ class ModelSettings(Section):
     retries: int = Field(3, ge=0)
     device: str = "cpu"
     threads: int = Field(2, ge=1)
+    voice: Literal["auto", "silero", "energy", "none"] = "auto"
+    voice_threshold: float = Field(0.5, gt=0, lt=1)
+    voice_pause_s: float = Field(1.0, ge=0)
+    voice_pad_s: float = Field(0.4, ge=0)
+    speech_block_s: float = Field(60.0, ge=5)
+    speech_languages: Names = ()
 
 
 class IngestSettings(Section):
@@ -167,6 +182,19 @@ class PriceSettings(Section):
     transcribe_minute: float = Field(0.0, ge=0)
 
 
+class LiveSettings(Section):
+    """How streams and growing files are taken down. Addresses inside of private networks must be allowed: names, numbers, networks."""
+
+    allowed_hosts: Names = ()
+    piece_s: float = Field(10.0, gt=0)
+    connect_s: float = Field(10.0, gt=0)
+    idle_s: float = Field(15.0, gt=0)
+    backoff_s: float = Field(1.0, gt=0)
+    longest_backoff_s: float = Field(60.0, gt=0)
+    waiting_pieces: int = Field(30, ge=1)
+    keep_recordings: bool = True
+
+
 class DeriveSettings(Section):
     """What the graph derives from itself after an ingest: likeness of clips, summaries of windows of time, themes of entities."""
 
@@ -205,6 +233,7 @@ class IdentitySettings(Section):
     appearance_min: float = Field(0.5, ge=-1, le=1)
     appearance_max: float = Field(0.7, ge=-1, le=1)
     recent: int = Field(10, ge=1)
+    again_s: float = Field(60.0, ge=0)
     uncertainty_s: float = Field(1.0, ge=0)
     one_place: Names = ("person", "vehicle", "animal", "object")
 
@@ -247,6 +276,7 @@ class Settings(BaseSettings):
     ingest: IngestSettings = IngestSettings()
     flow: FlowSettings = FlowSettings()
     prices: PriceSettings = PriceSettings()
+    live: LiveSettings = LiveSettings()
     derive: DeriveSettings = DeriveSettings()
     identity: IdentitySettings = IdentitySettings()
     retrieve: RetrieveSettings = RetrieveSettings()

@@ -218,9 +218,7 @@ def test_an_anchor_in_a_recording_whose_own_time_nobody_knows_is_refused(
         clocks(store).anchor_in("gate", "none", 0, START, 0)
 
 
-def test_coverage_tells_what_was_recorded_and_what_was_not(
-    store: Store, make_video: MakeVideo, tmp_path: Path
-) -> None:
+def test_coverage_tells_what_was_recorded_and_what_was_not(store: Store, make_video: MakeVideo, tmp_path: Path) -> None:
     for name, seed, start in (("a", 1, START), ("b", 2, START + 3_000), ("c", 3, START + 20_000)):
         run(make_video(f"{name}.mp4", seed=seed), store, tmp_path, camera="gate", start_ms=start)
     run(make_video("u.mp4", seed=4), store, tmp_path, camera="gate")

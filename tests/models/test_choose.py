@@ -13,7 +13,8 @@ from vgraph.models.choose import NEEDS, Models, Wanted, choose
 from vgraph.models.motion import MotionDetector
 from vgraph.models.offline import HashEmbedder
 from vgraph.models.onnx import OnnxDetector
-from vgraph.models.openai import OpenAIChat, OpenAIEmbedder, OpenAITranscriber
+from vgraph.models.openai import OpenAIChat, OpenAIEmbedder
+from vgraph.models.openai_speech import OpenAITranscriber
 from vgraph.models.wordllama import WordLlamaEmbedder
 from vgraph.settings import ModelSettings
 from vgraph.types import Segment

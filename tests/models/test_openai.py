@@ -1,20 +1,17 @@
 """Chat, embeddings and transcription against a real HTTP server that speaks OpenAI's API, well or badly."""
 
 import base64
-import itertools
 import json
 import math
-import wave
-from io import BytesIO
 
 import numpy as np
 import pytest
 
 from vgraph.errors import BadReply, ModelError
-from vgraph.models import ChatModel, Embedder, Transcriber
+from vgraph.models import ChatModel, Embedder
 from vgraph.models.endpoint import Endpoint, EndpointError
-from vgraph.models.openai import OpenAIChat, OpenAIEmbedder, OpenAITranscriber
-from vgraph.types import AudioPiece, Message, ToolCall, ToolSpec, Usage, Word
+from vgraph.models.openai import OpenAIChat, OpenAIEmbedder
+from vgraph.types import Message, ToolCall, ToolSpec, Usage
 
 from .conftest import Request, Response, Server
 
@@ -49,7 +46,6 @@ def chat(server: Server, **more) -> OpenAIChat:
 def test_the_adapters_fit_their_protocols(server):
     endpoint = Endpoint(base_url=server.url)
     assert isinstance(OpenAIChat(endpoint, "m"), ChatModel)
-    assert isinstance(OpenAITranscriber(endpoint, "m"), Transcriber)
     server.script = [Response({"data": [{"index": 0, "embedding": [1.0, 0.0]}]})]
     assert isinstance(OpenAIEmbedder(endpoint, "m"), Embedder)
 
@@ -389,86 +385,3 @@ def test_a_changed_dimension_is_a_model_error(server):
     server.script = [embedding, Response({"data": [{"index": 0, "embedding": [1.0, 2.0]}]})]
     with pytest.raises(ModelError, match="changed its dimension from 3 to 2"):
         embedder(server).embed(["a"])
-
-
-# --- transcription ------------------------------------------------------------------------------------------------------
-
-
-def tone(offset_ms: int, seconds: float, level: float = 0.3) -> AudioPiece:
-    times = np.arange(round(seconds * 16_000), dtype=np.float32) / 16_000
-    return AudioPiece(offset_ms, (level * np.sin(2 * np.pi * 220 * times)).astype(np.float32))
-
-
-def transcriber(server: Server, **more) -> OpenAITranscriber:
-    return OpenAITranscriber(Endpoint(base_url=server.url, timeout_s=5.0, retries=1), "w", **more)
-
-
-VERBOSE = {
-    "language": "english",
-    "segments": [{"start": 0.5, "end": 1.5, "text": " Hello there."}, {"start": 2.0, "end": 2.5, "text": " Bye."}],
-    "words": [
-        {"word": "Hello", "start": 0.5, "end": 0.9},
-        {"word": "there", "start": 1.0, "end": 1.5},
-        {"word": "Bye", "start": 2.0, "end": 2.5},
-    ],
-}
-
-
-def test_segments_and_words_get_media_offsets(server):
-    server.script = [Response(VERBOSE)]
-    first, second = transcriber(server).transcribe([tone(10_000, 3)], language="en")
-    assert (first.offset_ms, first.end_offset_ms, first.text) == (10_500, 11_500, "Hello there.")
-    assert first.words == (Word("Hello", 10_500, 10_900), Word("there", 11_000, 11_500))
-    assert (second.offset_ms, second.words) == (12_000, (Word("Bye", 12_000, 12_500),))
-    assert first.origin == "openai:w"
-
-
-def test_the_audio_is_sent_as_a_wav_file(server):
-    server.script = [Response(VERBOSE)]
-    list(transcriber(server).transcribe([tone(0, 1), tone(1000, 1)], language="en"))
-    content = server.requests[0].content
-    start = content.index(b"RIFF")
-    with wave.open(BytesIO(content[start:])) as file:
-        assert (file.getnchannels(), file.getframerate(), file.getsampwidth()) == (1, 16_000, 2)
-        assert file.getnframes() == 32_000
-    assert b'name="language"\r\n\r\nen' in content
-    assert b"verbose_json" in content
-
-
-def test_long_audio_goes_in_blocks_with_their_own_offsets(server):
-    server.script = [Response({"text": "word"})]
-    heard = list(transcriber(server, block_ms=2000).transcribe([tone(0, 5)]))
-    assert len(heard) == len(server.requests) == 3
-    assert heard[0].offset_ms == 0
-    assert all(a.end_offset_ms == b.offset_ms for a, b in itertools.pairwise(heard))
-    assert heard[-1].end_offset_ms == 5000
-
-
-def test_a_server_without_word_times_or_verbose_json_is_asked_for_less(server):
-    def plain_only(request: Request) -> Response:
-        if b"granularities" in request.content:
-            return refusing("timestamp_granularities is not supported")
-        if b"verbose_json" in request.content:
-            return refusing("response_format 'verbose_json' is not compatible")
-        return Response({"text": "Hello."})
-
-    server.script = [plain_only]
-    model = transcriber(server)
-    [only] = model.transcribe([tone(4000, 2)])
-    assert (only.offset_ms, only.end_offset_ms, only.text, only.words) == (4000, 6000, "Hello.", ())
-    list(model.transcribe([tone(0, 1)]))
-    assert len(server.requests) == 4
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"text": ""},
-        {"segments": []},
-        {"segments": [{"text": None}], "words": "none"},
-        {"segments": [{}], "words": [{"word": 3}]},
-    ],
-)
-def test_silence_and_odd_shapes_are_no_utterance(server, body):
-    server.script = [Response(body)]
-    assert list(transcriber(server).transcribe([tone(0, 1)])) == []

@@ -72,7 +72,9 @@ def set_clock(
 @clock.command("anchor")
 def anchor(
     camera: Camera,
-    true: Annotated[str, typer.Argument(metavar="TRUE", help="The true time, ISO 8601; without a zone in the camera's.")],
+    true: Annotated[
+        str, typer.Argument(metavar="TRUE", help="The true time, ISO 8601; without a zone in the camera's.")
+    ],
     own: Annotated[str | None, typer.Option(help="What the camera's clock showed then, ISO 8601.")] = None,
     document: Annotated[
         str | None, typer.Option("--document", "-d", help="Or: the recording (key) in which that moment is seen, …")

@@ -30,7 +30,8 @@ def moments(duration_ms: int, looks: int = LOOKS) -> list[int]:
     length = min(each * step, duration_ms)
     begins = [round(place * max(0, duration_ms - length) / (PLACES - 1)) for place in range(PLACES)]
     found = {
-        begin + look * step + place * 1000 // (each * PLACES) for place, begin in enumerate(begins) for look in range(each)
+        begin + look * step + place * 1000 // (each * PLACES)
+        for place, begin in enumerate(begins)
+        for look in range(each)
     }
     return sorted(moment for moment in found if moment < duration_ms)
-

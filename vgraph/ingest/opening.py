@@ -72,7 +72,7 @@ def open_job(video: Video, seal: Seal, asked: Asked, site: Site, notes: Notes, *
     place = place_of(document, record, start)
     check_calendar(video, place.start_ms)
     known_start = None if start.source is StartSource.unknown else place.start_ms
-    sidecars = _within(read_sidecars(video.path, video.picture, start_ms=known_start), video.duration_ms)
+    sidecars = _within(_beside(video, known_start, site.options), video.duration_ms)
     job = made_job(video, seal, place, sidecars, site, notes, again=again)
     if not job.done(COMPLETE, "chunks"):
         store.apply(document_delta(place, record, _vertex(job, start)))
@@ -83,6 +83,10 @@ def reopened(job: Job) -> Job:
     """The job with what the ledger says now: another thread may have ingested the same file meanwhile."""
     ledger = job.store.ledgers.stages(job.place.document)
     return replace(job, ledger=ledger, looked=_looked(ledger))
+
+
+def _beside(video: Video, start_ms: int | None, options: Options) -> Sidecars:
+    return read_sidecars(video.path, video.picture, start_ms=start_ms, streams=options.subtitle_streams)
 
 
 def _seen_start(video: Video, tz: str, reader: Reader, notes: Notes) -> StartTime | None:

@@ -26,7 +26,7 @@ def start_of(known: Mapping[str, Any] | None, flag_ms: int | None, meta: Sidecar
 
 
 def seen_start(video: Video, tz: str, reader: Reader) -> StartTime | None:
-    """When the first frame was recorded by the clock in the picture; None where there is none that agrees with itself. Raises ModelError."""
+    """When the first frame was recorded by the clock in the picture; None where none agrees with itself. Raises ModelError."""
     texts = looked_at(video, reader)
     own = own_time(readings(texts, tz, near_ms=video.created_ms))
     if own is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,8 +24,8 @@ from vgraph.ingest.clock import (
     with_span,
     zoned,
 )
-from vgraph.ingest.fit import Fitted, Level, OwnTime, fitted, own_time
 from vgraph.ingest.clock_pictures import looked_at
+from vgraph.ingest.fit import Fitted, Level, OwnTime, fitted, own_time
 from vgraph.ingest.moving import Moved, Report, move_camera, pending_documents, start_values
 from vgraph.media.probe import probe
 from vgraph.models import Reader
@@ -60,13 +60,15 @@ class FitReport:
     residual_ms: int | None
     outliers: tuple[Anchor, ...]
     starts: tuple[ReadStart, ...]
-    moved: Moved = Moved()
+    moved: Moved = field(default_factory=Moved)
 
 
 class Timekeeping:
-    """Clocks of cameras (keys) in one graph. Each change is written first and then followed by the records, which a second call finishes."""
+    """Clocks of cameras (keys) in one graph. A change is written first, then the records follow, which a second call finishes."""
 
-    def __init__(self, store: Store, reader: Callable[[], Reader | None], report: Report = lambda progress: None) -> None:
+    def __init__(
+        self, store: Store, reader: Callable[[], Reader | None], report: Report = lambda progress: None
+    ) -> None:
         self._store, self._reader, self._report = store, reader, report
 
     def show(self, camera: str) -> dict[str, Any]:
@@ -130,7 +132,13 @@ class Timekeeping:
     # --- fitting --------------------------------------------------------------------------------------------------------
 
     def fit(
-        self, camera: str, *, burnt_in: bool = True, look: bool = False, order: Order | None = None, dry_run: bool = False
+        self,
+        camera: str,
+        *,
+        burnt_in: bool = True,
+        look: bool = False,
+        order: Order | None = None,
+        dry_run: bool = False,
     ) -> FitReport:
         """Fit a camera's clock to its anchors and, with `burnt_in`, to the clock read off the pictures of its documents.
 
@@ -162,7 +170,9 @@ class Timekeeping:
             raise UserError("nothing here reads text in pictures: see VGRAPH_MODELS__READ and `vgraph doctor`")
         return reader
 
-    def _told(self, camera: str, tz: str, reader: Reader | None, order: Order | None) -> Iterator[tuple[dict[str, Any], OwnTime]]:
+    def _told(
+        self, camera: str, tz: str, reader: Reader | None, order: Order | None
+    ) -> Iterator[tuple[dict[str, Any], OwnTime]]:
         """Documents with what their burnt-in clocks show, where they show anything."""
         for document in self._store.clocks.documents(camera):
             texts = self._texts(document, reader)

@@ -319,8 +319,8 @@ def _declared_ms(container: InputContainer, stream: VideoStream) -> int:
 
 def _timecode(container: InputContainer, stream: VideoStream) -> str | None:
     """The timecode that the picture's stream, a timecode track (`tmcd`) or the container tells."""
-    holders = (stream, *container.streams.data, container)
-    return next((tag for holder in holders if (tag := holder.metadata.get("timecode"))), None)
+    held = [stream.metadata, *(data.metadata for data in container.streams.data), container.metadata]
+    return next((tag for tags in held if (tag := tags.get("timecode"))), None)
 
 
 def _created(container: InputContainer, stream: VideoStream, duration_ms: int) -> int | None:

@@ -24,7 +24,7 @@ from vgraph.media.detection_table import Detections
 from vgraph.media.detections import read_mot, read_tracks
 from vgraph.media.lines import Text, explained, iso_ms
 from vgraph.media.metropolis import read_metropolis
-from vgraph.media.subtitles import read_subtitles
+from vgraph.media.subtitles import embedded_subtitles, read_subtitles
 from vgraph.media.text import Warnings, read_text
 from vgraph.types import CameraInfo, Detection, Sidecars, Utterance, VideoTrack
 
@@ -66,13 +66,13 @@ class _Meta(BaseModel):
     title: str | None = None
 
 
-def read_sidecars(path: Path, picture: VideoTrack, *, start_ms: int | None = None) -> Sidecars:
+def read_sidecars(path: Path, picture: VideoTrack, *, start_ms: int | None = None, streams: bool = False) -> Sidecars:
     """All that lies beside the video at `path`, parsed; what is not there is empty.
 
     `start_ms` (UTC) is the document's start, needed by captions and detections with ISO times; without it that of the
     meta JSON is used. `picture` gives the frame rate and size that frame numbers and boxes refer to. Of several subtitle files one
-    is read. Broken lines and cues are left out and named in `warnings`. Raises SidecarError for a file that cannot be
-    read at all.
+    is read; where there is none, and with `streams`, the subtitles within the container. Broken lines and cues are left out
+    and named in `warnings`. Raises SidecarError for a file that cannot be read at all.
     """
     meta = read_meta(path)
     start_ms = meta.start_ms if start_ms is None else start_ms
@@ -83,7 +83,7 @@ def read_sidecars(path: Path, picture: VideoTrack, *, start_ms: int | None = Non
         start_ms=meta.start_ms,
         title=meta.title,
         captions=found.read(".captions.jsonl", lambda file, warnings: read_captions(file, start_ms, warnings)),
-        utterances=found.speech(),
+        utterances=found.speech() or (found.inside() if streams else ()),
         detections=found.detections(lambda file, warnings: _detected(file, picture, start_ms, names, warnings)),
         files=tuple(found.files),
         warnings=tuple(found.warnings),
@@ -129,6 +129,13 @@ class _Found:
         for ending in there[1:]:
             self.warnings.append(f"{beside(self._video, ending).name}: not read, {there[0]} subtitles are there too")
         return self.read(there[0], read_subtitles) if there else ()
+
+    def inside(self) -> tuple[Utterance, ...]:
+        """Speech from the container's own subtitles."""
+        warnings = Warnings(self._video)
+        spoken = embedded_subtitles(self._video, warnings)
+        self.warnings.extend(warnings.texts())
+        return spoken
 
 
 def _detected(

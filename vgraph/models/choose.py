@@ -14,17 +14,20 @@ from typing import Any, Final
 
 from vgraph.errors import MissingDependency, UserError
 from vgraph.models import Captioner, ChatModel, Detector, Embedder, ImageEmbedder, Reader, Transcriber
-from vgraph.models.captions import VisionCaptioner
+from vgraph.models.captions import DIMENSIONS, VisionCaptioner
 from vgraph.models.endpoint import Endpoint
 from vgraph.models.faster_whisper import FasterWhisper
 from vgraph.models.loading import cached, command, installed, is_path
 from vgraph.models.motion import MotionDetector
 from vgraph.models.offline import HashEmbedder
 from vgraph.models.onnx import OnnxDetector
-from vgraph.models.openai import OpenAIChat, OpenAIEmbedder, OpenAITranscriber
+from vgraph.models.openai import OpenAIChat, OpenAIEmbedder
+from vgraph.models.openai_speech import OpenAITranscriber
 from vgraph.models.rapidocr import RapidReader
 from vgraph.models.sentence_transformers import SentenceTransformerEmbedder, SentenceTransformerImages
 from vgraph.models.transformers import TransformersDetector, TransformersImages
+from vgraph.models.transformers_vision import TransformersCaptioner
+from vgraph.models.voice import Voice, gate
 from vgraph.models.wordllama import WordLlamaEmbedder
 from vgraph.types import Usage
 
@@ -53,6 +56,12 @@ class Wanted:
     retries: int = 3
     device: str = "cpu"
     threads: int = 2
+    voice: str = "auto"
+    voice_threshold: float = 0.5
+    voice_pause_s: float = 1.0
+    voice_pad_s: float = 0.4
+    speech_block_s: float = 60.0
+    speech_languages: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Wanted({', '.join(f'{need}={getattr(self, need)!r}' for need in NEEDS)})"
@@ -95,6 +104,7 @@ class Site:
     endpoint: Endpoint | None
     entity_types: tuple[str, ...]
     caption_frames: int
+    dimensions: tuple[str, ...] = tuple(DIMENSIONS)
 
     @property
     def server(self) -> Endpoint:
@@ -120,6 +130,21 @@ class Order:
         wanted = self.site.wanted
         return {"name": self.name or None, "device": wanted.device, "threads": wanted.threads}
 
+    @property
+    def hearing(self) -> dict[str, Any]:
+        """How sound comes to a transcriber."""
+        wanted = self.site.wanted
+        voice = Voice(
+            threshold=wanted.voice_threshold,
+            pause_ms=round(wanted.voice_pause_s * 1000),
+            pad_ms=round(wanted.voice_pad_s * 1000),
+        )
+        return {
+            "gate": gate(wanted.voice, voice),
+            "block_ms": round(wanted.speech_block_s * 1000),
+            "languages": wanted.speech_languages,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Provider:
@@ -141,15 +166,37 @@ def _openai(make: Callable[[Endpoint, str], Any], setting: str) -> Provider:
 
 def _vision(order: Order) -> VisionCaptioner:
     chat = OpenAIChat(order.site.server, order.model, stage="caption")
-    return VisionCaptioner(chat, entity_types=order.site.entity_types, max_frames=order.site.caption_frames)
+    site = order.site
+    return VisionCaptioner(
+        chat, entity_types=site.entity_types, max_frames=site.caption_frames, dimensions=site.dimensions
+    )
+
+
+def _local_vision(order: Order) -> TransformersCaptioner:
+    site = order.site
+    return TransformersCaptioner(
+        order.model, max_frames=site.caption_frames, dimensions=site.dimensions, **order.loading
+    )
 
 
 PROVIDERS: Final[Mapping[str, Mapping[str, Provider]]] = {
-    "caption": {"openai": Provider(_vision, ("openai",), setting="openai_vision_model")},
+    "caption": {
+        "openai": Provider(_vision, ("openai",), setting="openai_vision_model"),
+        "transformers": Provider(
+            _local_vision,
+            ("transformers", "torch"),
+            default="HuggingFaceTB/SmolVLM-500M-Instruct",
+            weights="model.safetensors",
+        ),
+    },
     "transcribe": {
-        "openai": _openai(OpenAITranscriber, "openai_transcribe_model"),
+        "openai": Provider(
+            lambda order: OpenAITranscriber(order.site.server, order.model, **order.hearing),
+            ("openai",),
+            setting="openai_transcribe_model",
+        ),
         "faster-whisper": Provider(
-            lambda order: FasterWhisper(order.model, download=not order.on_disk, **order.loading),
+            lambda order: FasterWhisper(order.model, download=not order.on_disk, **order.loading, **order.hearing),
             ("faster_whisper",),
             default="small",
             hub="Systran/faster-whisper-small",
@@ -201,12 +248,18 @@ PROVIDERS: Final[Mapping[str, Mapping[str, Provider]]] = {
 """For each need its providers, the ones `auto` prefers first."""
 
 
-def choose(wanted: Wanted, *, entity_types: Sequence[str] = ENTITY_TYPES, caption_frames: int = 8) -> Models:
+def choose(
+    wanted: Wanted,
+    *,
+    entity_types: Sequence[str] = ENTITY_TYPES,
+    caption_frames: int = 8,
+    dimensions: Sequence[str] = tuple(DIMENSIONS),
+) -> Models:
     """Adapters for every need; each is made, none is loaded. See the module for specs and errors.
 
-    `entity_types` are those captions may use, `caption_frames` the most a captioner is shown of a segment.
+    `entity_types` are those captions may use, `caption_frames` the most a captioner is shown of a segment, `dimensions` what it describes.
     """
-    site = Site(wanted, _endpoint(wanted), tuple(entity_types), caption_frames)
+    site = Site(wanted, _endpoint(wanted), tuple(entity_types), caption_frames, tuple(dimensions))
     chosen = [_chosen(need, site) for need in NEEDS]
     made = dict(zip(NEEDS, (adapter for _, adapter in chosen), strict=True))
     return Models(**made, picked=tuple(pick for pick, _ in chosen), endpoint=site.endpoint)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from vgraph.models.loading import clean, local, require, title, translated
-from vgraph.models.speech import blocks, unbroken
+from vgraph.models.speech import BLOCK_MS, Listener, unbroken
+from vgraph.models.voice import Gate
 from vgraph.types import AudioPiece, Utterance, Word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 DEFAULT: Final = "small"
 _RATE: Final = 16_000
+_UNHEARD_S: Final = 2.0
+"""Silence around words beyond which Whisper is known to make things up; such words are left out (its hallucination_silence_threshold)."""
 
 
-class FasterWhisper:
-    """Whisper on CTranslate2. Silence is left out by voice activity detection before the model can hear words in it.
+class FasterWhisper(Listener):
+    """Whisper on CTranslate2, called with stretches of speech only; the language is told anew for each of them.
 
-    Audio is taken in blocks cut where it is quiet, a minute at most: long enough for context, short enough to hold.
+    `languages` (ISO 639-1) are those that may be spoken; with several, the likeliest of them is taken, with none any that Whisper knows.
     """
 
     def __init__(
@@ -31,13 +31,21 @@ class FasterWhisper:
         name: str | None = None,
         device: str = "cpu",
         threads: int = 2,
-        block_ms: int = 60_000,
+        block_ms: int = BLOCK_MS,
         beam: int = 5,
         download: bool = True,
+        gate: Gate | None = None,
+        languages: Sequence[str] = (),
     ) -> None:
+        super().__init__(gate, block_ms)
         self.name = f"faster-whisper:{name or title(model)}"
         self._source, self._device, self._threads = local(model), device, threads
-        self._block_ms, self._beam, self._download = block_ms, beam, download
+        self._beam, self._download, self._languages = beam, download, tuple(languages)
+
+    @property
+    def configuration(self) -> str:
+        """All that answers depend on beside the weights."""
+        return f"beam {self._beam}, {self.listening}, languages {' '.join(self._languages) or 'any'}"
 
     @cached_property
     def _model(self) -> Any:
@@ -51,35 +59,39 @@ class FasterWhisper:
                 local_files_only=not self._download,
             )
 
-    def transcribe(self, audio: Iterable[AudioPiece], language: str | None = None) -> Iterator[Utterance]:
-        for block in blocks(audio, self._block_ms):
-            with translated("transcribe", self.name):
-                heard = self._heard(block, language)
-            yield from heard
+    def hear(self, piece: AudioPiece, language: str | None = None) -> tuple[Utterance, ...]:
+        if not piece.samples.any():  # digital silence: nothing to detect a language by
+            return ()
+        with translated("transcribe", self.name):
+            if piece.sample_rate != _RATE:
+                raise ValueError(f"audio of {piece.sample_rate} Hz; Whisper hears {_RATE} Hz")
+            segments, info = self._model.transcribe(
+                piece.samples,
+                language=language or self._spoken(piece),
+                beam_size=self._beam,
+                word_timestamps=True,
+                vad_filter=False,  # the gate has heard it already
+                hallucination_silence_threshold=_UNHEARD_S,
+                condition_on_previous_text=False,  # one misheard phrase must not spoil what follows
+            )
+            return tuple(part for segment in segments for part in self._utterances(piece, segment, info.language))
 
-    def _heard(self, block: AudioPiece, language: str | None) -> list[Utterance]:
-        if block.sample_rate != _RATE:
-            raise ValueError(f"audio of {block.sample_rate} Hz; Whisper hears {_RATE} Hz")
-        if not block.samples.any():  # digital silence: nothing to detect a language by
-            return []
-        segments, info = self._model.transcribe(
-            block.samples,
-            language=language,
-            beam_size=self._beam,
-            word_timestamps=True,
-            vad_filter=True,
-            condition_on_previous_text=False,  # one misheard phrase must not spoil what follows
-        )
-        return [part for segment in segments for part in self._utterances(block, segment, language or info.language)]
+    def _spoken(self, piece: AudioPiece) -> str | None:
+        """The likeliest of the languages that may be spoken; None leaves it to Whisper."""
+        if len(self._languages) < 2:
+            return next(iter(self._languages), None)
+        _, _, chances = self._model.detect_language(audio=piece.samples)
+        allowed = [(chance, code) for code, chance in chances if code in self._languages]
+        return max(allowed)[1] if allowed else None
 
-    def _utterances(self, block: AudioPiece, segment: Any, language: str) -> Iterator[Utterance]:
+    def _utterances(self, piece: AudioPiece, segment: Any, language: str) -> Iterator[Utterance]:
         text = clean(segment.text).strip()
         if not text:
             return
-        words = _words(block.offset_ms, segment.words or ())
+        words = _words(piece.offset_ms, segment.words or ())
         whole = Utterance(
-            words[0].offset_ms if words else block.offset_ms + round(segment.start * 1000),
-            words[-1].end_offset_ms if words else block.offset_ms + round(segment.end * 1000),
+            words[0].offset_ms if words else piece.offset_ms + round(segment.start * 1000),
+            words[-1].end_offset_ms if words else piece.offset_ms + round(segment.end * 1000),
             text,
             self.name,
             language=language,

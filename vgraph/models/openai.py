@@ -7,10 +7,8 @@ Servers differ in what they accept; each adapter starts from OpenAI's own form a
 from __future__ import annotations
 
 import base64
-import io
 import json
-import wave
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -19,10 +17,9 @@ from vgraph.errors import BadReply, ModelError
 from vgraph.models.endpoint import Endpoint, EndpointError, usage_of
 from vgraph.models.loading import clean
 from vgraph.models.replies import Malformed, bare, check, cleaned, is_strict, parsed
-from vgraph.models.speech import blocks, unbroken
 from vgraph.models.vectors import normalised
 from vgraph.prompts import prompt
-from vgraph.types import AudioPiece, Completion, Message, ToolCall, ToolSpec, Usage, Utterance, Word
+from vgraph.types import Completion, Message, ToolCall, ToolSpec, Usage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -321,91 +318,3 @@ def _batches(indexes: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]
         size += len(texts[index])
     if batch:
         yield batch
-
-
-# --- transcription ------------------------------------------------------------------------------------------------------
-
-
-class OpenAITranscriber:
-    """Speech to text. Audio is sent in blocks cut where it is quiet; offsets are those of the media."""
-
-    def __init__(self, endpoint: Endpoint, model: str, *, block_ms: int = 60_000) -> None:
-        self.name = f"openai:{model}"
-        self._endpoint, self._model, self._block_ms = endpoint, model, block_ms
-        self._form: dict[str, Any] = {
-            "response_format": "verbose_json",
-            "timestamp_granularities": ["word", "segment"],
-        }
-
-    def transcribe(self, audio: Iterable[AudioPiece], language: str | None = None) -> Iterator[Utterance]:
-        for block in blocks(audio, self._block_ms):
-            yield from self._utterances(block, self._heard(block, language))
-
-    def _heard(self, block: AudioPiece, language: str | None) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self._model, "file": ("audio.wav", wav(block), "audio/wav"), **self._form}
-        if language:
-            body["language"] = language
-        try:
-            return self._endpoint.ask(
-                "transcribe", self.name, lambda client: client.audio.transcriptions.with_raw_response.create(**body)
-            )
-        except EndpointError as error:
-            if not error.names("response_format", "verbose_json", "granularit") or not self._form:
-                raise
-            self._form = {} if "timestamp_granularities" not in self._form else {"response_format": "verbose_json"}
-            return self._heard(block, language)
-
-    def _utterances(self, block: AudioPiece, reply: Mapping[str, Any]) -> Iterator[Utterance]:
-        """Segments where the server gives times; else one utterance as long as the block."""
-        length = len(block.samples) / block.sample_rate
-        words = [word for word in map(_mapping, _list(reply.get("words"))) if _text(word.get("word")).strip()]
-        segments = [_mapping(segment) for segment in _list(reply.get("segments"))] or [
-            {"start": 0.0, "end": length, "text": reply.get("text")}
-        ]
-        language = _text(reply.get("language")) or None
-        for number, segment in enumerate(segments):
-            text = clean(_text(segment.get("text"))).strip()
-            start, end = _number(segment.get("start"), 0.0), min(_number(segment.get("end"), length), length)
-            following = _number(segments[number + 1].get("start"), length) if number + 1 < len(segments) else length + 1
-            own = [word for word in words if start <= _number(word.get("start"), -1.0) < following]
-            if text:
-                made = Utterance(
-                    *_span(block, start, end),
-                    text,
-                    self.name,
-                    language=language,
-                    words=tuple(
-                        Word(
-                            clean(_text(word.get("word"))).strip(),
-                            *_span(block, _number(word.get("start"), start), _number(word.get("end"), end)),
-                        )
-                        for word in own
-                    ),
-                )
-                yield from unbroken(made)
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _number(value: object, default: float) -> float:
-    return float(value) if isinstance(value, int | float) else default
-
-
-def _span(block: AudioPiece, start_s: float, end_s: float) -> tuple[int, int]:
-    start = block.offset_ms + round(max(start_s, 0.0) * 1000)
-    return start, max(start, block.offset_ms + round(end_s * 1000))
-
-
-def wav(piece: AudioPiece) -> bytes:
-    """A piece of audio as a 16-bit WAV file."""
-    import numpy as np
-
-    buffer = io.BytesIO()
-    with wave.open(buffer, "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(piece.sample_rate)
-        file.writeframes((np.clip(piece.samples, -1.0, 1.0) * 32767).astype("<i2").tobytes())
-    return buffer.getvalue()

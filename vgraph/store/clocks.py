@@ -85,8 +85,8 @@ class Clocks:
 
     def coverage(self, filters: Filters, *, join_ms: int) -> list[dict[str, Any]]:
         """What was recorded and what was not, a row a camera; see coverage_stretches.aql. Gaps up to `join_ms` do not count."""
-        binds = {"cameras": _listed(filters.cameras), "start_ms": filters.start_ms, "end_ms": filters.end_ms}
-        return list(run(self._db, "coverage_stretches", **binds, join_ms=join_ms))
+        span = {"start_ms": filters.start_ms, "end_ms": filters.end_ms, "join_ms": join_ms}
+        return list(run(self._db, "coverage_stretches", stream=False, cameras=_listed(filters.cameras), **span))
 
 
 def _listed(values: Sequence[str] | None) -> list[str] | None:
