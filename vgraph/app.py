@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,12 +28,14 @@ from vgraph.ingest.extract import Vocabulary, vocabulary
 from vgraph.ingest.graph import embedded, entity_text
 from vgraph.ingest.identity import Identification, IdentityOptions
 from vgraph.ingest.keys import camera_key
+from vgraph.ingest.live import Feed, Watch, named_sources, watch_all
 from vgraph.ingest.pipeline import NOTHING
 from vgraph.ingest.retention import Expired, expire
 from vgraph.ingest.run import Failed, Item, cameras_of, ingest_all
 from vgraph.ingest.similar import SimilarOptions
 from vgraph.ingest.timekeeping import FitReport, Timekeeping
 from vgraph.media.assets import Assets
+from vgraph.media.live import Limits, source_of
 from vgraph.media.paths import checked_path
 from vgraph.models import Embedder
 from vgraph.models.choose import Models, Pick, Wanted, choose
@@ -102,7 +105,12 @@ class VGraph:
         if wanted.embed == "auto" and space is not None:
             wanted = dataclasses.replace(wanted, embed=space.spec)
         taken = self.settings.ingest
-        return choose(wanted, entity_types=self._vocabulary.entity_types, caption_frames=taken.caption_frames)
+        return choose(
+            wanted,
+            entity_types=self._vocabulary.entity_types,
+            caption_frames=taken.caption_frames,
+            dimensions=taken.caption_dimensions,
+        )
 
     @property
     def _vocabulary(self) -> Vocabulary:
@@ -172,6 +180,30 @@ class VGraph:
         """
         items = self._items(paths, camera, camera_pattern, start, tz, retry_failed)
         yield from ingest_all(items, self._site(report), at_once=self.settings.flow.videos_at_once, failed=failed)
+
+    def watch(
+        self,
+        sources: Sequence[str],
+        *,
+        camera: str | None = None,
+        start: str | datetime | None = None,
+        tz: str | None = None,
+        stop: threading.Event | None = None,
+        report: Advance = lambda progress: None,
+    ) -> Iterator[IngestReport]:
+        """Read streams, growing files and folders that fill, until they end or `stop` is set; a report each piece.
+
+        A source is an address (rtsp, http, HLS, udp) or a path, or `CAMERA=` with one; `camera` names the camera of a single one. `start` is
+        when a file began that tells no time. Raises UserError for an address that may not be reached.
+        """
+        live, began = self.settings.live, None if start is None else moment(start, tz or "UTC")
+        limits = Limits(
+            live.allowed_hosts, self.settings.media.roots, live.connect_s, live.idle_s, live.backoff_s, live.longest_backoff_s,
+            _ms(live.piece_s),
+        )  # fmt: skip
+        feeds = [Feed(source_of(text, limits), name, tz, began) for name, text in named_sources(sources, camera)]
+        how = Watch(limits, live.waiting_pieces, live.keep_recordings, stop or threading.Event())
+        yield from watch_all(feeds, self._site(report), how)
 
     def estimate(
         self,
@@ -276,13 +308,22 @@ class VGraph:
             scene_threshold=media.scene_threshold,
             scene_min_ms=_ms(media.scene_min_s),
             scene_max_ms=_ms(media.scene_max_s),
+            event_every_ms=_ms(media.event_every_s),
+            event_penalty=media.event_penalty,
+            event_min_samples=media.event_min_samples,
+            event_min_ms=_ms(media.event_min_s),
+            event_max_ms=_ms(media.event_max_s),
             frame_every_ms=_ms(media.frame_every_s),
+            scene_frames=media.scene_frames,
             frame_width=media.frame_width,
             jpeg_quality=media.jpeg_quality,
             caption_frames=taken.caption_frames,
             caption_hears=taken.caption_hears,
+            draw_tracks=taken.draw_tracks,
+            keep_drawn=taken.keep_drawn,
             read_every_ms=_ms(taken.read_every_s),
             detect_every_ms=_ms(taken.detect_every_s),
+            track_looks=taken.track_looks,
             entity_types=types.entity_types,
             relation_types=types.relation_types,
             open_relations=types.open_relations,

@@ -67,6 +67,11 @@ def _paired(value: object) -> object:
 
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 Pairs = Annotated[tuple[tuple[str, str], ...], NoDecode, BeforeValidator(_paired)]
+Dimensions = Annotated[
+    tuple[Literal["time", "location", "characters", "events", "scene", "summary"], ...],
+    NoDecode,
+    BeforeValidator(_listed),
+]
 Folders = Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_listed)]
 
 
@@ -108,7 +113,7 @@ class MediaSettings(Section):
 class ModelSettings(Section):
     """Which model does what: `auto`, `none`, or `provider[:model]`, where model is a hub id, a path or an endpoint's own name.
 
-    caption: openai. transcribe: openai, faster-whisper. embed: openai, sentence-transformers, wordllama. image_embed: transformers,
+    caption: openai, transformers. transcribe: openai, faster-whisper. embed: openai, sentence-transformers, wordllama. image_embed: transformers,
     sentence-transformers. detect: transformers, onnx, motion. read: rapidocr. chat: openai. `auto` takes the first that is configured,
     or installed with its weights on this disk; it downloads nothing (see `vgraph doctor`).
     """
@@ -154,9 +159,13 @@ class IngestSettings(Section):
     reply_tokens: int = Field(4_096, ge=64)
     caption_frames: int = Field(8, ge=1)
     caption_hears: bool = False
+    caption_dimensions: Dimensions = ("time", "location", "characters", "events", "scene", "summary")
+    draw_tracks: bool = True
+    keep_drawn: bool = False
     read_every_s: float = Field(10.0, gt=0)
     burnt_in_clock: bool = True
     detect_every_s: float = Field(0.2, gt=0)
+    track_looks: bool = True
     language: str = "en"
     batch_segments: int = Field(16, ge=1)
 

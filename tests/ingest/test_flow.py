@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import stamina
 
@@ -23,7 +22,6 @@ from vgraph.ingest.calls import Budget, Gates, Price, Shared
 from vgraph.ingest.estimate import estimate
 from vgraph.ingest.run import Item, cameras_of, ingest_all
 from vgraph.media.assets import Assets
-from vgraph.media.encode import Mp4Writer
 from vgraph.models.captions import VisionCaptioner
 from vgraph.models.endpoint import Endpoint
 from vgraph.models.offline import HashEmbedder
@@ -66,17 +64,6 @@ def site_of(store: Store, tools: Tools, folder: Path, **shared: Any) -> Site:
 
 def exported(store: Store) -> list[tuple[str, dict[str, Any]]]:
     return list(store.export())
-
-
-@pytest.fixture
-def spoken(tmp_path: Path) -> Path:
-    """Six seconds with a sound track."""
-    path, random = tmp_path / "spoken.mp4", np.random.default_rng(7)
-    with Mp4Writer(path, 64, 48, 5, audio_rate=16_000) as writer:
-        for number in range(30):
-            writer.write(np.full((48, 64, 3), 40 * (number // 5), np.uint8))
-            writer.write_audio(random.normal(0, 0.2, 3_200).astype(np.float32))
-    return path
 
 
 def test_every_call_is_remembered_with_its_cost(store: Store, oracle: Oracle, spoken: Path, tmp_path: Path) -> None:

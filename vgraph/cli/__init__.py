@@ -31,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 COMMANDS = (
-    ingest.demo, ingest.ingest,
+    ingest.demo, ingest.ingest, ingest.watch,
     ask.search, ask.ask,
     derive.derive, derive.communities,
     graph.documents, clock.coverage, graph.ledger, graph.delete, graph.retention, graph.check, graph.aql,

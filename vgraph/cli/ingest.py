@@ -1,8 +1,9 @@
-"""Video in: `vgraph demo` and `vgraph ingest`."""
+"""Video in: `vgraph demo`, `vgraph ingest` and `vgraph watch`."""
 
 from __future__ import annotations
 
 import dataclasses
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,6 +98,37 @@ def ingest(
             _ingested(graph, paths or [], {**what, "retry_failed": retry_failed}, json)
     if exits:
         raise exits[0]
+
+
+def watch(
+    ctx: typer.Context,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE…", help="rtsp://, http(s):// (also HLS), udp:// or a path; CAMERA=SOURCE for several."
+        ),
+    ],
+    camera: Annotated[str | None, typer.Option("--camera", "-c", help="The camera's label, for one source.")] = None,
+    start: Annotated[str | None, typer.Option("--start", help="When a growing file began, ISO 8601.")] = None,
+    tz: Zone = None,
+    seconds: Annotated[float | None, typer.Option("--for", min=0, help="End after so many seconds.")] = None,
+    json: Json = False,
+) -> None:
+    """Read streams, growing files and folders that fill, until they end; what they show can be asked for seconds later."""
+    from vgraph import terminal
+
+    ctx.meta["interrupted"] = (
+        "interrupted; what was finished is kept, and the same command goes on with the same document"
+    )
+    stop = threading.Event()
+    timer = threading.Timer(seconds, stop.set) if seconds is not None else None
+    show = print_json_line if json else terminal.report
+    with opened() as graph, terminal.progress() as advance:
+        if timer is not None:
+            timer.daemon = True
+            timer.start()
+        for report in graph.watch(sources, camera=camera, start=start, tz=tz, stop=stop, report=advance):
+            show(report)
 
 
 def capped(max_tokens: int | None, max_money: float | None) -> Settings:

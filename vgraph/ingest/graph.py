@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Clip:
+    """The file in which a stretch of a growing document lies: `base_ms` is the document's media time at its first picture.
+
+    `asset` is its name in the assets folder, empty for a file that is the user's own.
+    """
+
+    uri: str
+    base_ms: int
+    asset: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where and when a document's records stand: added to every one of them. `start_ms` is the UTC time of media offset 0."""
 
@@ -42,6 +54,7 @@ class Place:
     start_ms: int
     drift: Drift = ()
     uncertainty_ms: int | None = None
+    clip: Clip | None = None
 
     @property
     def timeline(self) -> Timeline:
@@ -144,17 +157,19 @@ def utterance_of(record: Record) -> Utterance:
 
 
 def track_record(place: Place, track: Track) -> Record:
-    """`boxes` holds one row a detection: [offset_ms, x, y, width, height, confidence], pixels."""
+    """`boxes` holds one row a detection: [offset_ms, x, y, width, height, confidence], pixels; `number` is what pictures show it by."""
     boxes = [[d.offset_ms, d.box.x, d.box.y, d.box.width, d.box.height, d.confidence] for d in track.detections]
     return {
         "_key": track_key(place.document, track.id),
         "document": place.document,
         "camera": place.camera,
         "track": track.id,
+        "number": track.number,
         "class": track.label,
         "confidence": round(track.confidence, 4),
         "origin": track.detections[0].origin,
         "boxes": boxes,
+        **({} if track.embedding is None else {"embedding": list(track.embedding)}),
         **_span(place, track.offset_ms, track.end_offset_ms),
     }
 
@@ -165,7 +180,8 @@ def track_of(record: Record) -> Track:
         Detection(int(at), label, Box(x, y, width, height), confidence, origin, track)
         for at, x, y, width, height, confidence in record["boxes"]
     )
-    return Track(track, label, detections)
+    look = record.get("embedding")
+    return Track(track, label, detections, None if look is None else tuple(look), record["number"])
 
 
 def track_key(document: str, track: str) -> str:
@@ -229,6 +245,7 @@ def _chunk(place: Place, chunk: Chunk, vector: NDArray[np.float32]) -> Record:
         "index": segment.index,
         "boundary": segment.boundary,
         "caption": text.caption,
+        "dimensions": {name: said for caption in signals.captions for name, said in caption.dimensions},
         "transcript": text.transcript,
         "ocr": text.ocr,
         "text": text.text,
@@ -239,6 +256,7 @@ def _chunk(place: Place, chunk: Chunk, vector: NDArray[np.float32]) -> Record:
         "frames": [[frame.offset_ms, frame.asset] for frame in signals.frames],
         "warnings": list(chunk.warnings),
         "embedding": vector.tolist(),
+        **({"clip": asdict(place.clip)} if place.clip else {}),
         **_known(place, chunk.known_offset_ms),
         **_span(place, segment.offset_ms, segment.end_offset_ms),
     }

@@ -80,6 +80,10 @@ class Job:
     """Segments (by offset) whose pictures are kept, with what was damaged in them."""
     base_ms: int = 0
     live: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Whom people confirmed tracks (by id) to be."""
+    subject: str = ""
+    """What progress is told of; the video's name where nothing else is said."""
 
     # --- the ledger -----------------------------------------------------------------------------------------------------
 
@@ -134,7 +138,7 @@ class Job:
     def tell(self, stage: str, done: int, total: int | None, unit: str = "segments") -> None:
         """How far a stage has come; the place where a run that is to stop does."""
         self.shared.check()
-        self.report(Progress(self.video.path.name, stage, done, total, unit))
+        self.report(Progress(self.subject or self.video.path.name, stage, done, total, unit))
 
     def attempt(self, what: str, action: Callable[[], T], otherwise: T) -> tuple[T, tuple[str, ...]]:
         """What a model gives, or `otherwise` and a warning when it fails; a package that is not installed stops the ingest."""

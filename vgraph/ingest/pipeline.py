@@ -68,9 +68,10 @@ def ingest(
 def _ingested(job: Job) -> IngestReport:
     if job.done(COMPLETE, "chunks"):
         return outcome_of(job, "unchanged", found_again(job))
+    spoken = heard(job)
     with job.notes.stage("segment"):
-        segments = segmented(job)
-    see(job, segments, heard(job), followed(job))
+        segments = segmented(job, spoken)
+    see(job, segments, spoken, followed(job))
     return outcome_of(job, job.outcome, _finish(job, segments))
 
 
@@ -91,9 +92,7 @@ def see(
     known = names_of(job.sidecars.captions)
     done = 0
     pieces = units(segments, job.options, job.tools.chat)
-    waiting = [
-        unit for unit in pieces if not job.done(_name("chunks", unit), "chunks")
-    ]
+    waiting = [unit for unit in pieces if not job.done(_name("chunks", unit), "chunks")]
     left = {unit[0].index for unit in waiting}
     sensed = _signals(job, [segment for unit in waiting for segment in unit], utterances, tracks)
     with closing(sensed):
@@ -196,10 +195,13 @@ def embed_renamed(store: Store, document: str, embedder: Embedder) -> None:
 def _with_costs(job: Job, facts: Mapping[str, Any]) -> dict[str, Any]:
     """The document's vertex with new facts and with what its model calls have cost."""
     found = job.store.document(job.place.document) or {}
-    spent = {row.pop("stage"): row for row in job.store.ledgers.spent(job.place.document)}
-    for row in spent.values():
-        del row["document"]
+    spent = costs(job.store, job.place.document)
     return {name: value for name, value in found.items() if name not in NOT_STORED} | {**facts, "spent": spent}
+
+
+def costs(store: Store, document: str) -> dict[str, dict[str, Any]]:
+    """What a document's model calls have cost, by stage."""
+    return {row.pop("stage"): row for row in store.ledgers.spent(document) if row.pop("document")}
 
 
 def outcome_of(job: Job, outcome: Outcome, vertex: Mapping[str, Any]) -> IngestReport:

@@ -37,14 +37,14 @@ class Assets:
         Raises UserError for a document key of other than letters, digits, _ and -, MediaError when writing fails.
         """
         asset = _name(document_key, frame.offset_ms)
-        picture = _shrunk(frame, width)
+        content, across, down = encoded(frame, width=width, quality=quality)
         try:
-            self._write(asset, _jpeg(picture, quality))
+            self._write(asset, content)
         except OSError as error:
             raise MediaError(
                 f"{self.folder / asset}: the frame cannot be written ({error.strerror})", path=str(self.folder / asset)
             ) from error
-        return StoredFrame(frame.offset_ms, asset, picture.width, picture.height)
+        return StoredFrame(frame.offset_ms, asset, across, down)
 
     def _write(self, asset: str, content: bytes) -> None:
         target = self._inside(asset)
@@ -55,6 +55,16 @@ class Assets:
             aside.replace(target)
         finally:
             aside.unlink(missing_ok=True)
+
+    def save_drawn(self, asset: str, content: bytes) -> None:
+        """Keep a picture with marks drawn onto it beside the one it was made from, as `<offset ms>.drawn.jpg`. Raises as `save` does."""
+        _ = self.path(asset)
+        name = asset.removesuffix(".jpg") + ".drawn.jpg"
+        try:
+            self._write(name, content)
+        except OSError as error:
+            what = f"{self.folder / name}: the picture cannot be written ({error.strerror})"
+            raise MediaError(what, path=str(self.folder / name)) from error
 
     def path(self, asset: str) -> Path:
         """Where an asset lies, whether or not it is there. Raises UserError for a name that `save` does not give."""
@@ -89,6 +99,15 @@ class Assets:
         except OSError as error:
             raise MediaError(f"{folder}: cannot be removed ({error.strerror})", path=str(folder)) from error
 
+    def recording(self, document_key: str, base_ms: int) -> tuple[str, Path]:
+        """Where a piece of a live document is kept that begins at this media time: its name as an asset, and its path."""
+        name = f"{_checked_key(document_key)}/live/{base_ms:010d}.mkv"
+        return name, self._inside(name)
+
+    def incoming(self, document_key: str) -> Path:
+        """The folder in which pieces of a live document wait to be read."""
+        return self._inside(f"{_checked_key(document_key)}/incoming")
+
     def names(self) -> Iterator[str]:
         """Every asset that lies in the folder, and what a writer that was killed left beside them."""
         for file in sorted(self.folder.glob("*/*/*")):
@@ -118,6 +137,12 @@ def _name(document_key: str, offset_ms: int) -> str:
     if offset_ms < 0:
         raise UserError(f"a frame at {offset_ms} ms: media time begins at 0")
     return f"{_checked_key(document_key)}/{offset_ms // HOUR_MS:04d}/{offset_ms:010d}.jpg"
+
+
+def encoded(frame: Frame, *, width: int = 512, quality: int = 80) -> tuple[bytes, int, int]:
+    """A frame as JPEG, shrunk to `width` pixels where it is wider, with its width and height then."""
+    picture = _shrunk(frame, width)
+    return _jpeg(picture, quality), picture.width, picture.height
 
 
 def _shrunk(frame: Frame, width: int) -> Image:

@@ -48,6 +48,28 @@ class Ledgers:
         """What calls have cost: {document, stage, calls, failed, input_tokens, output_tokens, seconds, money}."""
         return list(run(self._db, "ledger_spent", document=document))
 
+    # --- documents that grow ----------------------------------------------------------------------------------------------
+
+    def pieces(self, document: str) -> list[str]:
+        """Files whose pieces of a growing document were taken."""
+        return list(run(self._db, "ledger_pieces", document=document))
+
+    def last_chunk(self, document: str) -> dict[str, Any] | None:
+        """The last chunk of a document: {index, offset_ms, end_offset_ms, boundary}."""
+        return next(iter(run(self._db, "last_chunk", document=document)), None)
+
+    def configured(self, document: str, config: str) -> None:
+        """From now on a growing document is made under this configuration."""
+        self._set(document, {"config": config, "state": "live"})
+
+    def finished(self, document: str, facts: Mapping[str, Any]) -> None:
+        """A growing document has ended, for now."""
+        self._set(document, {"state": "complete", **facts})
+
+    def _set(self, document: str, facts: Mapping[str, Any]) -> None:
+        with self._writing:
+            run(self._db, "set_document", document=document, facts=dict(facts))
+
     def failed_documents(self) -> list[dict[str, Any]]:
         """Documents that a model failed on: {document, uri, camera, failed}."""
         return list(run(self._db, "ledger_failed"))

@@ -126,7 +126,7 @@ class Removal:
                 return {}, (), []
             chunks = [f"chunks/{chunk}" for chunk in old]
             touched = list(run(db, "entities_of_chunks", chunks=chunks))
-            assets = list(run(db, "assets_of_chunks", keys=old))
+            assets = list(run(db, "assets_of_chunks", document=key, keys=old))
             removed = {"chunks": len(old), "frames": len(assets)}
             for collection in ("HAS_ENTITY", "PART_OF", "NEXT_CHUNK", "SIMILAR_TO", "IN_SUMMARY"):
                 run(db, "remove_edges_from", ids=chunks, collection=collection)
