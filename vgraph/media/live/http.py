@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote, urljoin, urlsplit
 
-from vgraph.errors import MediaError
+from vgraph.errors import MediaError, UserError
 from vgraph.media.live.addresses import Address, checked_address
 
 REDIRECTS: Final = 5
@@ -52,30 +52,42 @@ class Body:
         return b"".join(parts).decode("utf-8", "replace")
 
     def close(self) -> None:
+        self._reply.close()
         self._connection.close()
 
 
 def get(url: str, allowed: Sequence[str], timeout_s: float, *, hosts: frozenset[str] | None = None) -> Body:
     """The reply to a GET, after redirects; each step is checked anew. `hosts`: only these may be asked.
 
-    Raises UserError for an address that may not be reached, MediaError when the server does not answer 200.
+    Raises UserError for a user's address that may not be reached, MediaError for one that a server sends on to, and when the answer is
+    not 200.
     """
-    for _ in range(REDIRECTS + 1):
-        address = checked_address(url, allowed)
+    for step in range(REDIRECTS + 1):
+        address = checked_address(url, allowed) if step == 0 and hosts is None else _sent_on(url, allowed)
         if address.scheme not in ("http", "https"):
             raise MediaError(f"{address.plain}: a reply over HTTP may not lead to another protocol", path=address.plain)
         if hosts is not None and address.host not in hosts:
             raise MediaError(f"{address.plain}: a playlist may not lead to another host", path=address.plain)
         connection, reply = _asked(address, timeout_s)
         if reply.status in (301, 302, 303, 307, 308) and reply.headers.get("location"):
+            reply.close()
             connection.close()
             url = urljoin(url, str(reply.headers["location"]))
             continue
         if reply.status != 200:
+            reply.close()
             connection.close()
             raise MediaError(f"{address.plain}: answered {reply.status}", path=address.plain)
         return Body(connection, reply, url)
     raise MediaError(f"{_shown(url)}: is sent on and on", path=_shown(url))
+
+
+def _sent_on(url: str, allowed: Sequence[str]) -> Address:
+    """An address that a server names."""
+    try:
+        return checked_address(url, allowed)
+    except UserError as error:
+        raise MediaError(f"a server sends on to a place that may not be reached: {error}", path=_shown(url)) from None
 
 
 def _asked(address: Address, timeout_s: float) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
