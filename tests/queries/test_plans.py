@@ -21,7 +21,56 @@ SELECTED = {"source": "entities/p1", "documents": ["one"], "chunks": IDS, "track
 MOVED = {"target": "entities/p9", "all": False}
 SPAN = {"entity": "p1", "camera": "dock", "class": "person", "from_ms": 0, "ended_ms": 0, "to_ms": 9000}
 
+SPAN = {name: FILTERED[name] for name in ("cameras", "start_ms", "end_ms", "not_after")}
+EVERYBODY = {**SPAN, "types": ["person"], "limit": 5}
+GROUPS = [{"key": "p1", "ids": ["entities/p1"]}]
+SIDE = {"groups": GROUPS, "speakers": ["ada"], "classes": ["truck"]}
+
 BINDS: dict[str, dict[str, Any]] = {
+    "absences": {**SPAN, "ids": ["entities/p1"], "least_ms": 1},
+    "allen_relations": {
+        **SPAN,
+        "left": SIDE,
+        "right": SIDE,
+        "gap_ms": 1,
+        "relations": ["before"],
+        "slack_ms": 0,
+        "within_ms": None,
+        "least_overlap_ms": 0,
+        "same_camera": True,
+        "limit": 5,
+    },
+    "busiest_intervals": {**EVERYBODY, "bucket_ms": 1000, "origin_ms": 0},
+    "co_presence": {**EVERYBODY, "gap_ms": 1, "least_ms": 1},
+    "counts_per_interval": {**SPAN, "types": None, "bucket_ms": 1000, "origin_ms": 0},
+    "difference": {
+        "before": {"start_ms": 0, "end_ms": 9},
+        "after": {"start_ms": 9, "end_ms": 18},
+        "cameras": ["dock"],
+        "not_after": None,
+        "types": None,
+        "gap_ms": 1,
+        "limit": 5,
+    },
+    "dwell": {**EVERYBODY, "gap_ms": 1},
+    "entity_groups": {"keys": ["p1"]},
+    "first_last_seen": EVERYBODY,
+    "interactions": {**EVERYBODY, "relations": None},
+    "journeys": {**SPAN, "groups": GROUPS, "gap_ms": 1},
+    "present_while": {**EVERYBODY, "ids": ["entities/p1"], "gap_ms": 1, "least_ms": 1},
+    "said_while": {**SPAN, "ids": ["entities/p1"], "gap_ms": 1, "limit": 5},
+    "seen_then": {
+        "first": "dock",
+        "then": "gate",
+        "types": None,
+        "start_ms": None,
+        "end_ms": None,
+        "not_after": None,
+        "gap_ms": 1,
+        "within_ms": 9,
+        "limit": 5,
+    },
+    "stays": {**SPAN, "groups": GROUPS, "gap_ms": 1},
     "clock_documents": {"camera": "dock"},
     "clock_reads": {"document": "one"},
     "coverage": {"cameras": ["dock"], "start_ms": 0, "end_ms": 5000},
@@ -80,6 +129,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "entities_of_tracks": {"ids": ["tracks/t"]},
     "find_entities": {"named": "person1"},
     "identity_blocks": {"name_keys": ["person|t:lopez"], "most": 33},
+    "identity_captions": {"documents": ["one"]},
     "identity_edges": {"ids": ["entities/p1"]},
     "identity_facts": {"ids": ["entities/p1"], "most": 10, "recent": 5},
     "identity_family": {"canonicals": ["p1"]},
@@ -109,6 +159,7 @@ WHOLE: dict[str, set[str]] = {
     "coverage_stretches": {"cameras"},
     "derive_pending": {"documents"},
     "export_collection": {"chunks"},
+    "journeys": {"ADJACENT_TO"},
     "identity_near_exact": {"entities"},
     "list_cameras": {"cameras"},
     "list_decisions": {"decisions"},
@@ -121,6 +172,21 @@ WHOLE: dict[str, set[str]] = {
 """Collections a query is meant to read whole: it lists them."""
 
 INTENDED: dict[str, set[str]] = {
+    "absences": {"to_start", "camera_start"},
+    "allen_relations": {"to_start", "speaker", "class_start"},
+    "busiest_intervals": {"camera_start", "edge", "primary"},
+    "co_presence": {"camera_start", "edge", "primary"},
+    "counts_per_interval": {"camera_start", "edge", "primary"},
+    "difference": {"camera_start", "edge", "primary"},
+    "dwell": {"camera_start", "edge", "primary"},
+    "entity_groups": {"primary", "canonical"},
+    "first_last_seen": {"camera_start", "edge", "primary"},
+    "interactions": {"camera_start", "primary"},
+    "journeys": {"to_start"},
+    "present_while": {"to_start", "camera_start", "edge", "primary"},
+    "said_while": {"to_start", "camera_start"},
+    "seen_then": {"camera_start", "edge", "primary"},
+    "stays": {"to_start"},
     "clock_documents": {"camera_start"},
     "clock_reads": {"document_index"},
     "coverage": {"camera_start"},
@@ -135,6 +201,7 @@ INTENDED: dict[str, set[str]] = {
     "entities_of_tracks": {"edge"},
     "find_entities": {"aliases"},
     "identity_blocks": {"name_keys"},
+    "identity_captions": {"document"},
     "identity_edges": {"edge"},
     "identity_facts": {"primary", "edge"},
     "identity_family": {"canonical"},

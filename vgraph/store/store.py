@@ -12,6 +12,7 @@ from typing import Any
 
 from vgraph.errors import ModelMismatch, StoreError, UserError
 from vgraph.store import schema
+from vgraph.store.analytics import Analytics
 from vgraph.store.audit import Audit
 from vgraph.store.clocks import Clocks
 from vgraph.store.connect import Connection
@@ -78,6 +79,11 @@ class Store:
     def identities(self) -> Identities:
         """Which entities are one, and what was decided of it."""
         return Identities(self._db, self._writing)
+
+    @cached_property
+    def analytics(self) -> Analytics:
+        """Who was where, when, with whom and for how long."""
+        return Analytics(self._db)
 
     @cached_property
     def derived(self) -> Derived:
