@@ -731,3 +731,146 @@ def test_an_analyzer_of_numbers_indexes_numbers(database):
     database.insert({"_key": "a", "t": "four"}, {"_key": "b", "t": ["a", "bcd"]})
     assert database.query("FOR d IN w SEARCH d.t == 4 RETURN d._key") == ["a"]
     assert database.query("FOR d IN w SEARCH d.t IN [1, 9] RETURN d._key") == ["b"]
+
+
+NESTED_FIELDS = {"kind": {}, "value": {}, "parts": {"nested": {"n": {}}}, "note": {"analyzers": ["text_en"]}}
+
+
+class TestNested:
+    ELEMENT = st.one_of(
+        st.integers(0, 2),
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "kind": st.sampled_from(["height", "width", None]),
+                "value": st.sampled_from([1, 2, 3, "2", True]),
+                "note": st.sampled_from(["two small dogs", "a dog", "the cats"]),
+                "parts": st.lists(st.fixed_dictionaries({"n": st.integers(0, 2)}), max_size=2),
+            },
+        ),
+    )
+    CONDITIONS = (
+        "CURRENT.kind == 'height' AND CURRENT.value > 1",
+        "CURRENT.value IN [1, 3] OR CURRENT.kind == 'width'",
+        "NOT (CURRENT.kind == 'height')",
+        "CURRENT.value == 2 AND NOT (CURRENT.kind == 'width')",
+        "CURRENT.kind == null",
+        "CURRENT.parts[? FILTER CURRENT.n == 1] AND CURRENT.value >= 2",
+        "CURRENT.parts[? ALL FILTER CURRENT.n > 0]",
+    )
+
+    def views(self, database, fields):
+        with database.engine.writing() as txn:
+            view_store.create_view(txn, "w", "arangosearch", {"links": {"c": {"fields": {"a": {"nested": fields}}}}})
+            index = {
+                "type": "inverted",
+                "name": "inv",
+                "fields": [
+                    {
+                        "name": "a",
+                        "nested": [
+                            "kind",
+                            "value",
+                            {"name": "parts", "nested": ["n"]},
+                            {"name": "note", "analyzer": "text_en"},
+                        ],
+                    }
+                ],
+            }
+            ddl.create_index(txn, "c", index)
+            view_store.create_view(txn, "alias", "search-alias", {"indexes": [{"collection": "c", "index": "inv"}]})
+
+    @settings(max_examples=25, deadline=None)
+    @given(
+        st.lists(st.one_of(st.integers(0, 9), st.lists(ELEMENT, max_size=3)), max_size=6),
+        st.sampled_from(["", "ANY", "ALL", "NONE", "AT LEAST (2)", "1", "0..1", "2..9"]),
+        st.sampled_from(CONDITIONS),
+    )
+    def test_as_filter_does_over_the_objects(self, tmp_path_factory, values, quantifier, condition):
+        database = Database(tmp_path_factory.mktemp("nested") / "a.db")
+        self.views(database, NESTED_FIELDS)
+        database.insert(*({"_key": str(at), "a": value} for at, value in enumerate(values)))
+        inline = f"[? {quantifier} FILTER {condition}]"
+        # a missing attribute is not indexed, so null finds only what is null
+        exact = inline.replace("CURRENT.kind == null", "HAS(CURRENT, 'kind') AND CURRENT.kind == null")
+        exact = exact.replace("CURRENT.value > 1", "IS_NUMBER(CURRENT.value) AND CURRENT.value > 1")
+        exact = exact.replace("CURRENT.value >= 2", "IS_NUMBER(CURRENT.value) AND CURRENT.value >= 2")
+        exact = exact.replace("CURRENT.parts[", "IS_ARRAY(CURRENT.parts) AND CURRENT.parts[")
+        objects = "FOR d IN c FILTER IS_ARRAY(d.a) LET o = d.a[* FILTER IS_OBJECT(CURRENT)]"
+        expected = sorted(database.query(f"{objects} FILTER o{exact} RETURN d._key"))
+        for view in ("w", "alias"):
+            found = database.query(f"FOR d IN {view} SEARCH d.a{inline} RETURN d._key")
+            assert sorted(found) == expected, (view, inline)
+        database.engine.close()
+
+    def test_conditions_meet_in_one_object(self, database):
+        self.views(database, NESTED_FIELDS)
+        database.insert(
+            {"_key": "a", "a": [{"kind": "height", "value": 35}, {"kind": "width", "value": 60}]},
+            {"_key": "b", "a": [{"kind": "height", "value": 45, "note": "Two small dogs"}]},
+        )
+
+        def found(condition, view="w"):
+            return sorted(database.query(f"FOR d IN {view} SEARCH {condition} RETURN d._key"))
+
+        high = "d.a[? FILTER CURRENT.kind == 'height' AND CURRENT.value > 40]"
+        assert found(high) == ["b"] == found(high, "alias")
+        assert found(f"NOT {high}") == ["a"]
+        words = "d.a[? FILTER ANALYZER(PHRASE(CURRENT.note, 'small dog'), 'text_en')]"
+        assert found(words) == ["b"]
+        assert found("d.a[? FILTER PHRASE(CURRENT.note, 'small dog')]", "alias") == ["b"]
+        # together they are not indexed
+        assert found("d.a.kind == 'height'") == [] and found("d.a[? FILTER CURRENT.other == 1]") == []
+
+    def test_what_is_not_indexed_as_nested_has_no_objects(self, database):
+        database.insert({"_key": "a", "tags": [{"x": 1}]})
+        assert database.keys("d.tags[? FILTER CURRENT.x == 1]") == []
+
+    def test_definitions_show_what_is_nested(self, database):
+        self.views(database, NESTED_FIELDS)
+        with database.engine.reading() as txn:
+            view = txn.view("w").properties["links"]["c"]
+            [index] = [index for index in txn.collection("c").indexes if index.name == "inv"]
+        assert view["fields"] == {"a": {"nested": NESTED_FIELDS}}
+        assert index.definition()["fields"] == [
+            {
+                "nested": [
+                    {"name": "kind"},
+                    {"name": "value"},
+                    {"nested": [{"name": "n"}], "name": "parts"},
+                    {"features": ["frequency", "position", "norm"], "analyzer": "text_en", "name": "note"},
+                ],
+                "name": "a",
+            }
+        ]
+
+
+class TestFeatures:
+    def test_an_inverted_index_may_have_other_features_than_its_analyzer(self, database):
+        with database.engine.writing() as txn:
+            offset = ["frequency", "position", "offset"]
+            fields = [{"name": "t", "analyzer": "text_en", "features": offset}, {"name": "u", "analyzer": "text_en"}]
+            ddl.create_index(txn, "c", {"type": "inverted", "name": "inv", "fields": fields})
+            view_store.create_view(txn, "w", "search-alias", {"indexes": [{"collection": "c", "index": "inv"}]})
+        database.insert({"t": "The quick fox", "u": "The quick fox"})
+        query = "FOR d IN w SEARCH PHRASE(d.t, 'quick fox') AND d.u == 'quick' RETURN OFFSET_INFO(d, ['t', 'u'])"
+        assert database.query(query) == [[{"name": ["t"], "offsets": [[4, 9]]}, {"name": ["u"], "offsets": []}]]
+
+    def test_stored_analyzers_keep_theirs(self, database):
+        with database.engine.writing() as txn:
+            body = {
+                "name": "own",
+                "type": "text",
+                "properties": {"locale": "en"},
+                "features": ["position", "frequency"],
+            }
+            analyzer_store.create(txn, body)
+            index, _ = ddl.create_index(
+                txn, "c", {"type": "inverted", "fields": ["a", {"name": "b", "analyzer": "own"}]}
+            )
+            with pytest.raises(ArangoError):
+                ddl.create_index(txn, "c", {"type": "inverted", "fields": [{"name": "b", "analyzer": "none"}]})
+        assert index.definition()["fields"] == [
+            {"name": "a"},
+            {"features": ["frequency", "position"], "analyzer": "own", "name": "b"},
+        ]

@@ -190,6 +190,10 @@ def create_index(txn: Transaction, collection: str, definition: Any) -> tuple[In
         raise ArangoError(10, "expecting an index definition")
     if definition.get("type") in (*BUILT_IN, "arangosearch"):
         raise ArangoError(10, "cannot create an index of this type")
+    if definition.get("type") == "inverted":
+        from vgraph.embedded import search
+
+        definition = search.complete_features(definition, lambda name: search.find_analyzer(txn, name).features)
     spec = kind_of(definition.get("type")).normalise(definition)
     for index in info.indexes:
         if index.type not in BUILT_IN and index.same_as(spec):
@@ -238,16 +242,11 @@ def _move_outside(txn: Transaction, info: CollectionInfo, attribute: str) -> Non
     table = next(
         (item.table for item in txn.catalog.collections[info.id].externals if item.attribute == attribute), None
     )
-    last = 0
-    while table is not None and (
-        rows := txn.sql(f"SELECT id, body FROM {info.table} WHERE id > ? ORDER BY id LIMIT 1000", (last,)).fetchall()
-    ):
-        last = rows[-1][0]
-        for rowid, body in rows:
-            doc = orjson.loads(body)
-            packed = externals.pack(doc.get(attribute))
-            if packed is not None:
-                externals.store(txn, table, rowid, packed)
-                txn.sql(
-                    f"UPDATE {info.table} SET body = ? WHERE id = ?", (orjson.dumps({**doc, attribute: None}), rowid)
-                )
+    if table is None:
+        return
+    for rowid, body in externals.without(txn, info.table, table):
+        doc = orjson.loads(body)
+        packed = externals.pack(doc.get(attribute))
+        if packed is not None:
+            externals.store(txn, table, rowid, packed)
+            txn.sql(f"UPDATE {info.table} SET body = ? WHERE id = ?", (orjson.dumps({**doc, attribute: None}), rowid))

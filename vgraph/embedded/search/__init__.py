@@ -16,8 +16,9 @@ from .analyzers import BUILTIN_ANALYZERS, make_analyzer, normalise_analyzer, tok
 from .compile import CompiledSearch, compile_search
 from .conditions import Condition
 from .definitions import normalise_link, normalise_view
+from .inverted_definitions import complete_features
 from .scoring import BM25, TFIDF, BoostScore, Scorer
-from .views import InvertedIndex, SearchResult, Top, View, ViewLink
+from .views import InvertedIndex, SearchResult, Top, View, ViewLink, find_analyzer
 
 __all__ = [
     "BM25",
@@ -34,6 +35,8 @@ __all__ = [
     "View",
     "ViewLink",
     "compile_search",
+    "complete_features",
+    "find_analyzer",
     "make_analyzer",
     "normalise_analyzer",
     "normalise_link",

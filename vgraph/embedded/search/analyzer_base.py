@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 from vgraph.embedded.errors import ArangoError
 
@@ -61,6 +62,12 @@ class Analyzer:
             position += step
             found.append((term, position, at(start), at(end)))
         return found
+
+    def with_features(self, features: tuple[str, ...]) -> Self:
+        """The same analyzer with other features."""
+        other = copy(self)
+        other.features = features
+        return other
 
     def definition(self) -> dict[str, Any]:
         return {"type": self.type, "properties": self.properties, "features": list(self.features)}

@@ -8,9 +8,10 @@ for every document that the rest leaves, as ArangoSearch does ("SEARCH operation
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from vgraph.embedded.aql import nodes as ast
+from vgraph.embedded.aql.values import to_integer
 from vgraph.embedded.errors import ArangoError, unsupported
 
 from .comparisons import (
@@ -26,8 +27,10 @@ from .comparisons import (
     quantify,
     truthy,
 )
-from .conditions import Condition, Every, Expression, Located, Nothing, all_of, any_of, negation
+from .conditions import Condition, Every, Expression, Located, Nested, Nothing, all_of, any_of, negation
 from .functions import FUNCTIONS
+
+UNSUPPORTED: Final = 9
 
 
 class CompiledSearch:
@@ -101,6 +104,8 @@ class Compiler:
                 return self._comparison(node) or self.expression(node)
             case ast.Quantified():
                 return self._quantified(node) or self.expression(node)
+            case ast.ArrayMatch():
+                return self._nested(node) or self.expression(node)
             case ast.Call(name=name):
                 function = FUNCTIONS.get(name)
                 return function(self, node) if function else self.expression(node)
@@ -218,6 +223,26 @@ class Compiler:
         least = self._compile(node.count) if node.count is not None else None
         return lambda scope: quantify(path(scope), node.quantifier, op, values, least, scope)
 
+    def _nested(self, node: ast.ArrayMatch) -> Bound | None:
+        """``doc.array[? quantifier FILTER condition]``; None for what only the document can tell."""
+        path = self.path(node.base)
+        bounds = [bound for bound in (node.low, node.high) if bound is not None]
+        if path is None or node.filter is None or any(map(self._concerns, (node.filter, *bounds))):
+            return None
+        try:
+            inner = Compiler(node.current, self._compile, None).condition(node.filter)
+        except ArangoError as error:
+            if error.num != UNSUPPORTED:
+                raise
+            return None
+        numbers = [self._compile(bound) for bound in bounds]
+
+        def build(scope: Scope) -> Condition:
+            limits = [to_integer(number(scope.row, scope.rt)) for number in numbers]
+            return _counted(node.quantifier, limits, path(scope), inner(scope))
+
+        return build
+
     # ------------------------------------------------------------------------------------------- functions
 
     def arguments(self, node: ast.Call, low: int, high: int | None = None) -> tuple[ast.Expr, ...]:
@@ -242,6 +267,20 @@ class Compiler:
         if self._concerns(node):
             raise ArangoError(10, "unsupported SEARCH condition: an argument depends on the searched document")
         return self._compile(node)
+
+
+def _counted(quantifier: str, limits: list[int], path: str, inner: Condition) -> Condition:
+    match quantifier:
+        case "ANY":
+            return Nested(path, 1, None, False, inner)
+        case "ALL":
+            return Nested(path, 0, None, True, inner)
+        case "NONE":
+            return Nested(path, 0, 0, False, inner)
+        case "AT LEAST":
+            return Nested(path, max(limits[0], 0), None, False, inner)
+        case _:
+            return Nested(path, limits[0], limits[-1], False, inner)
 
 
 def _bind_two(join: Callable[[str, Any], str], outer: Path | None, inner: Closure1 | None) -> Path | None:

@@ -138,6 +138,18 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
+class Nested:
+    """So many of the objects in an array, each by itself, are as `inner` says: at least `least`, at most `most` (None
+    for any number), or with `every` all of them. Paths in `inner` begin at such an object."""
+
+    path: str
+    least: int
+    most: int | None
+    every: bool
+    inner: Condition
+
+
+@dataclass(frozen=True, slots=True)
 class AllOf:
     parts: tuple[Condition, ...]
 
@@ -175,6 +187,7 @@ Condition: TypeAlias = (
     | Phrase
     | Exists
     | Located
+    | Nested
     | AllOf
     | AnyOf
     | Not

@@ -27,6 +27,7 @@ from .conditions import (
     Fuzzy,
     Like,
     Located,
+    Nested,
     Ngrams,
     Not,
     Nothing,
@@ -37,12 +38,14 @@ from .conditions import (
     Terms,
     Values,
 )
+from .fields import FieldRule
 from .fuzzy import similar_terms
 from .geo_analyzers import GeoPoint, changed_at
 from .inverted import EMPTY, TermPostings, TextField, ValueField
+from .nested import nested_hits
 from .postings import Postings
 from .scoring import FieldStats, Scored, Scorer, impacts, scored, top_terms
-from .segments import BOOL, NULL, NUMBER, TEXT
+from .segments import BOOL, NESTED, NULL, NUMBER, TEXT
 
 Scores: TypeAlias = "list[Floats | None]"
 Documents: TypeAlias = Callable[[Ints], Sequence["dict[str, Any] | None"]]
@@ -64,15 +67,23 @@ class Member:
         analyzer: Callable[[str], Analyzer | None],
         existing: Callable[[str], bool],
         documents: Documents,
+        nested: Callable[[str], FieldRule | None],
     ) -> None:
         self.postings = postings
         self.resolve = resolve  # (path, analyzer asked for) -> the analyzer the field is indexed with
         self.analyzer = analyzer
         self.existing = existing  # whether EXISTS sees a path
         self.documents = documents
+        self.nested = nested  # how the objects in the array at a path are indexed
 
     def field(self, path: str, analyzer: str) -> TextField | None:
         return self.postings.text(_flat(path), self.resolve(_flat(path), analyzer))
+
+    def analyzer_named(self, name: str) -> Analyzer:
+        """An analyzer that the index uses."""
+        found = self.analyzer(name)
+        assert found is not None
+        return found
 
     def known(self, path: str, analyzer: str) -> Analyzer | None:
         """The analyzer a path is indexed with, where a query asks for one."""
@@ -159,6 +170,8 @@ class Evaluator:
             case Not(part):
                 alive = self.postings.alive()
                 return self._plain(alive[~member(alive, self.hits(part).ords)])
+            case Nested():
+                return self._plain(nested_hits(self, condition))
             case Located(path, analyzer):
                 return self._plain(self._located(path, analyzer))
             case Expression():
@@ -316,7 +329,7 @@ class Evaluator:
             elif condition.kind == "string":
                 hit = own and isinstance(field, TextField)
             elif condition.kind == "nested":
-                hit = below
+                hit = name == path + NESTED
             else:
                 hit = own or below
             if hit:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from .analyzer_base import Analyzer
-from .segments import BOOL, NULL, NUMBER, TEXT, Payload, TextPayload, text_parts
+from .segments import BOOL, NESTED, NULL, NUMBER, TEXT, Payload, TextPayload, text_parts
 
 Lookup: TypeAlias = Callable[[str], Analyzer]
+ELEMENTS = "[?]"  # in a path: the objects of an array, each by itself
 
 
 @dataclass(slots=True)
@@ -26,6 +27,21 @@ class FieldRule:
     stored: bool = False  # EXISTS sees it
     positions: bool = False  # array elements are told apart: "a[0]"
     arrays: bool = True  # array elements are alternative values
+    nested: FieldRule | None = None  # what of the objects in an array is searched together
+
+    def at(self, path: str) -> FieldRule | None:
+        """The rule of what is below; "a[?].b" is the attribute b of the objects in the array a."""
+        step, _, rest = path.partition(".")
+        name = step.removesuffix(ELEMENTS)
+        below = self.fields.get(name, self if self.include_all else None)
+        if below is not None and name != step:
+            below = below.nested
+        return below if below is None or not rest else below.at(rest)
+
+    def analyzer_names(self) -> set[str]:
+        """The analyzers that it and what is below it use."""
+        below = (*self.fields.values(), *(() if self.nested is None else (self.nested,)))
+        return set(self.analyzers).union(*(rule.analyzer_names() for rule in below))
 
 
 def text_values(analyzer: Analyzer, values: Sequence[str]) -> list[TextPayload]:
@@ -53,6 +69,8 @@ class Collector:
 
     def walk(self, value: Any, path: str, rule: FieldRule) -> None:
         """Index a value and what is below it by a rule."""
+        if rule.nested is not None and isinstance(value, list):
+            self._nested(value, path, rule.nested)
         if isinstance(value, str):
             for name in rule.analyzers:
                 self._text(path, name, value)
@@ -70,6 +88,13 @@ class Collector:
                     self.walk(item, f"{path}[{at}]" if rule.positions else path, rule)
         else:
             self.attributes(value, path, rule)
+
+    def _nested(self, items: list[Any], path: str, rule: FieldRule) -> None:
+        """Note how many objects there are, and as what narrows a search down all their attributes."""
+        objects = [item for item in items if isinstance(item, dict)]
+        self.payload[path + NESTED] = [float(len(objects))]
+        for item in objects:
+            self.attributes(item, path + ELEMENTS, rule)
 
     def attributes(self, value: dict[str, Any], path: str, rule: FieldRule) -> None:
         """Index the attributes of an object."""

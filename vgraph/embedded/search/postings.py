@@ -12,7 +12,7 @@ from vgraph.embedded.segmented import Entry, Follower, Listed, SegmentedLog
 
 from . import segments as sealed
 from .inverted import TextField, ValueField
-from .segments import TEXT, StaleSnapshotError
+from .segments import TEXT, Payload, StaleSnapshotError
 
 if TYPE_CHECKING:
     from vgraph.embedded.engine import Transaction
@@ -81,9 +81,13 @@ class Postings(Follower):
             for row, payload in sealed.logged(logged_row, blob):
                 self.kill(row)
                 if payload is not None:
-                    ordinal = self.add_row(row)
-                    for name, value in payload.items():
-                        self._field(name).add(ordinal, value)
+                    self.put(row, payload)
+
+    def put(self, row: int, payload: Payload) -> None:
+        """A document behind the others, with what it brings."""
+        ordinal = self.add_row(row)
+        for name, value in payload.items():
+            self._field(name).add(ordinal, value)
 
     def shrink(self, size: int) -> None:
         for field in self.fields.values():

@@ -32,6 +32,7 @@ TEXT = "\x01"  # field name: path + TEXT + analyzer; the others end with the mar
 NUMBER = "\x02"
 BOOL = "\x03"
 NULL = "\x04"
+NESTED = "\x05"  # how many objects an array holds whose attributes are indexed together
 
 # what a document brings to a text field: its terms, or terms with positions and (start, end) byte offsets
 TextPayload: TypeAlias = "list[str] | dict[str, Any]"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as Container
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,9 +23,10 @@ from vgraph.embedded.indexes import Index
 from .analyzer_base import Analyzer
 from .analyzers import BUILTIN
 from .conditions import Condition, Every
-from .definitions import inverted_rules, link_rule, normalise_inverted
+from .definitions import link_rule
 from .evaluate import Evaluator, Member, Statistics
 from .fields import Collector, Columns, FieldRule
+from .inverted_definitions import analyzer_key, by_path, inverted_rules, normalise_inverted, with_features
 from .offsets import matched_offsets
 from .postings import Postings
 from .scoring import Scorer
@@ -107,6 +108,10 @@ class SearchIndex(Index):
         """Whether EXISTS can see a path."""
         raise NotImplementedError
 
+    def nested(self, path: str) -> FieldRule | None:
+        """How the objects in the array at a path are indexed."""
+        raise NotImplementedError
+
     def analyzers(self, txn: Transaction) -> dict[str, Analyzer]:
         """The analyzers used, by name; error 10 when one does not exist (any more)."""
         if not self._analyzers:
@@ -178,16 +183,22 @@ class SearchIndex(Index):
 
     def member(self, txn: Transaction, collection: Collection, postings: Postings) -> Member:
         known = dict(self.analyzers(txn))
-        return Member(postings, self.resolve, known.get, self.existing, lambda rows: collection.fetch(rows.tolist()))
+        documents = partial(_documents, collection)
+        return Member(postings, self.resolve, known.get, self.existing, documents, self.nested)
 
 
-def find_analyzer(txn: Transaction, name: str) -> Analyzer:
-    """A built-in or stored analyzer."""
+def _documents(collection: Collection, rows: Ints) -> Sequence[JSON | None]:
+    return collection.fetch(rows.tolist())
+
+
+def find_analyzer(txn: Transaction, key: str) -> Analyzer:
+    """A built-in or stored analyzer, with features of its own or those the key says."""
+    name, features = with_features(key)
     found = BUILTIN.get(name) or txn.analyzer(name)
     if found is None:
         raise ArangoError(10, f"analyzer '{name}' not found")
     assert isinstance(found, Analyzer)
-    return found
+    return found if features is None else found.with_features(features)
 
 
 class ViewLink(SearchIndex):
@@ -212,7 +223,7 @@ class ViewLink(SearchIndex):
         return {**self.spec["link"], "id": str(self.id), "type": self.type, "view": str(self.view_id)}
 
     def analyzer_names(self) -> set[str]:
-        return _rule_analyzers(self.rule)
+        return self.rule.analyzer_names()
 
     def collect(self, document: JSON, collector: Collector) -> None:
         collector.attributes(document, "", self.rule)
@@ -235,12 +246,9 @@ class ViewLink(SearchIndex):
             rule = below
         return rule.stored
 
-
-def _rule_analyzers(rule: FieldRule) -> set[str]:
-    found = set(rule.analyzers)
-    for below in rule.fields.values():
-        found |= _rule_analyzers(below)
-    return found
+    def nested(self, path: str) -> FieldRule | None:
+        rule = self.rule.at(path)
+        return None if rule is None else rule.nested
 
 
 class InvertedIndex(SearchIndex):
@@ -251,7 +259,8 @@ class InvertedIndex(SearchIndex):
     def __init__(self, index_id: int, collection_id: int, spec: JSON) -> None:
         super().__init__(index_id, collection_id, spec)
         self.rules, self.rest = inverted_rules(spec)
-        self._by_path = {rule.path: rule.rule for rule in self.rules}
+        self.default = analyzer_key(spec["analyzer"], spec["features"])
+        self._by_path = {path: below for rule in self.rules for path, below in by_path(rule.path, rule.rule)}
 
     @classmethod
     def normalise(cls, definition: JSON) -> JSON:
@@ -265,7 +274,8 @@ class InvertedIndex(SearchIndex):
         return {"id": str(self.id), **self.spec}
 
     def analyzer_names(self) -> set[str]:
-        return {self.spec["analyzer"], *(rule.rule.analyzers[0] for rule in self.rules)}
+        rest = set() if self.rest is None else self.rest.analyzer_names()
+        return rest.union(*(rule.rule.analyzer_names() for rule in self.rules))
 
     def collect(self, document: JSON, collector: Collector) -> None:
         for rule in self.rules:
@@ -281,11 +291,14 @@ class InvertedIndex(SearchIndex):
             if rule is not None:
                 return rule.analyzers[0]
             path = path.rpartition(".")[0]
-        default: str = self.spec["analyzer"]
-        return default
+        return self.default
 
     def existing(self, path: str) -> bool:
         return True
+
+    def nested(self, path: str) -> FieldRule | None:
+        rule = self._by_path.get(path)
+        return None if rule is None else rule.nested
 
 
 class View:
