@@ -411,3 +411,49 @@ class TestSigns:
     def test_smallest_keeps_ties(self, values, count):
         chosen = smallest(np.array(values, np.uint16), count)
         assert sorted(values)[:count] == sorted(np.array(values)[chosen].tolist())[:count]
+
+
+class TestBuilding:
+    """An index over documents that are there: vectors in the JSON and outside it, and documents that have none."""
+
+    @pytest.mark.parametrize("kinds", ["outside", "inside", "both"])
+    def test_finds_all(self, tmp_path, kinds, monkeypatch):
+        monkeypatch.setattr(vector_index, "BUILD", 7)
+        engine = Engine.open(tmp_path / "a.db")
+        rng = np.random.default_rng(0)
+        expected = {}
+        with engine.writing() as txn:
+            ddl.create_collection(txn, "c")
+            collection = txn.collection("c", write=True)
+            for n in range(40):
+                whole = kinds == "inside" or (kinds == "both" and n % 3 == 0)
+                vector = rng.integers(1, 9, 64).tolist() if whole else rng.random(64).astype(np.float32).tolist()
+                vector = vector if n % 4 else rng.random(64).tolist()
+                collection.insert({"_key": str(n), "e": vector})
+                expected[str(n)] = float(np.linalg.norm(vector))
+            collection.insert({"_key": "none"})
+            collection.insert({"_key": "null", "e": None})
+            ddl.create_index(txn, "c", define("l2", 64) | {"fields": ["e"], "sparse": True})
+        with engine.reading() as txn:
+            found = aql.execute(
+                txn,
+                "_system",
+                "FOR d IN c LET s = APPROX_NEAR_L2(d.e, @q) SORT s LIMIT 100 RETURN [d._key, s]",
+                {"q": [0] * 64},
+            ).all()
+        assert dict(found) == pytest.approx(expected, rel=1e-5)
+        engine.close()
+
+    @pytest.mark.parametrize("odd", [[0.5] * 65, [0.5] * 128, [1] * 32, "text", [0.5] * 63 + ["x"]])
+    @pytest.mark.parametrize("before", [0, 1])
+    def test_refuses_what_is_no_vector(self, tmp_path, odd, before):
+        engine = Engine.open(tmp_path / "a.db")
+        with engine.writing() as txn:
+            ddl.create_collection(txn, "c")
+            for n in range(before):
+                txn.collection("c", write=True).insert({"_key": str(n), "e": [0.5] * 64})
+            txn.collection("c", write=True).insert({"_key": "odd", "e": odd})
+            with pytest.raises(ArangoError) as error:
+                ddl.create_index(txn, "c", define("l2", 64) | {"fields": ["e"], "sparse": True})
+            assert error.value.num == 17
+        engine.close()

@@ -6,13 +6,14 @@ The JSON body holds null in their place and keeps the attribute's position; they
 from __future__ import annotations
 
 import marshal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
+from vgraph.embedded.arrays import Floats, Ints
 from vgraph.embedded.batches import marks, pad
 
 if TYPE_CHECKING:
@@ -118,3 +119,41 @@ def load(txn: Transaction, table: str, rowids: Sequence[int]) -> dict[int, list[
         rows = txn.sql(f"SELECT id, kind, vec FROM {table} WHERE id IN ({marks(len(chunk))})", chunk)
         found.update((rowid, unpack(kind, raw)) for rowid, kind, raw in rows)
     return found
+
+
+def without(txn: Transaction, documents: str, table: str) -> Iterator[tuple[int, bytes]]:
+    """(row, JSON) of the documents that have no list in a table, some at a time: what is read may be changed meanwhile."""
+    last = 0
+    statement = (
+        f"SELECT d.id, d.body FROM {documents} AS d LEFT JOIN {table} AS x ON x.id = d.id "
+        "WHERE d.id > ? AND x.id IS NULL ORDER BY d.id LIMIT 1000"
+    )
+    while rows := txn.sql(statement, (last,)).fetchall():
+        yield from rows
+        last = rows[-1][0]
+
+
+def singles(txn: Transaction, table: str, width: int, size: int) -> Iterator[tuple[Ints, Floats]]:
+    """Rows and single precision values of the lists of `width` numbers, up to `size` at a time, in order of the rows."""
+    last = 0
+    lengths = (4 * width, 8 * width)  # of single and of double precision
+    statement = (
+        f"SELECT id, kind, vec FROM {table} "
+        "WHERE id > ? AND length(vec) = CASE kind WHEN 0 THEN ? ELSE ? END ORDER BY id LIMIT ?"
+    )
+    while rows := txn.sql(statement, (last, *lengths, size)).fetchall():
+        last = rows[-1][0]
+        with np.errstate(over="ignore"):
+            values = [
+                np.frombuffer(raw, "<f4") if kind == FLOAT32 else np.frombuffer(raw, "<f8").astype(np.float32)
+                for _, kind, raw in rows
+            ]
+        yield np.array([row for row, _, _ in rows], np.int64), np.stack(values)
+
+
+def of_another_width(txn: Transaction, table: str, width: int) -> int | None:
+    """A row whose list does not have `width` numbers, if there is one."""
+    lengths = (4 * width, 8 * width)
+    statement = f"SELECT id FROM {table} WHERE length(vec) <> CASE kind WHEN 0 THEN ? ELSE ? END LIMIT 1"
+    found = txn.sql(statement, lengths).fetchone()
+    return found[0] if found else None

@@ -8,7 +8,7 @@ its snapshot has.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import orjson
 
+from vgraph.embedded import externals
 from vgraph.embedded.arrays import NO_INTS, Array, Floats, Ints, pack, unpack
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.indexes import Index
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from vgraph.embedded.engine import Transaction
 
 SEAL: Final = 4096  # documents in the log before the writer seals them
-BUILD: Final = 65_536  # documents of a segment when an index is built over existing ones
+BUILD: Final = 16_384  # documents of a segment when an index is built over existing ones
 LEAST: Final = 16  # documents of a block in the log; fewer stand one by one
 _LOOKUP: Final = 500  # rows read with one statement
 
@@ -83,13 +85,26 @@ class VectorIndex(Index):
         self.log.truncate(txn)
 
     def build(self, txn: Transaction, collection: Collection) -> None:
-        found = ((row, self._vector(document)) for row, document in collection.scan(self.attributes))
+        for rows, matrix in self._existing(txn, collection):
+            codes = Codes(rows, *self._coder(txn, matrix).encode(matrix))
+            self.log.add(txn, len(rows), _segment(codes, NO_INTS), merge=False)
+
+    def _existing(self, txn: Transaction, collection: Collection) -> Iterator[tuple[Ints, Floats]]:
+        """Rows and vectors that are there already; those kept outside the JSON are read without it."""
+        external = collection.external(self.attribute)
+        documents = collection.scan(self.attributes)
+        if external is not None:
+            odd = externals.of_another_width(txn, external.table, self.dimension)
+            if odd is not None:
+                [document] = collection.fetch([odd])
+                self._vector(document or {})  # raises
+            yield from externals.singles(txn, external.table, self.dimension, BUILD)
+            others = externals.without(txn, collection.info.table, external.table)
+            documents = ((row, orjson.loads(body)) for row, body in others)
+        found = ((row, self._vector(document)) for row, document in documents)
         living = ((row, vector) for row, vector in found if vector is not None)
         while batch := list(islice(living, BUILD)):
-            matrix = np.stack([vector for _, vector in batch])
-            rows = np.array([row for row, _ in batch], np.int64)
-            codes = Codes(rows, *self._coder(txn, matrix).encode(matrix))
-            self.log.add(txn, len(batch), _segment(codes, NO_INTS), merge=False)
+            yield np.array([row for row, _ in batch], np.int64), np.stack([vector for _, vector in batch])
 
     def check(self, txn: Transaction, doc: dict[str, Any], rowid: int | None) -> None:
         self._vector(doc)
