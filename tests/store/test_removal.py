@@ -161,5 +161,5 @@ def test_every_collection_of_a_document_is_removed_with_it() -> None:
     """A collection added to the schema must be thought of here."""
     from vgraph.store.removal import WRITTEN
 
-    apart = {"cameras", "answers", "ADJACENT_TO", "vgraph_meta"}
+    apart = {"cameras", "answers", "decisions", "ADJACENT_TO", "vgraph_meta"}
     assert set(collection_names()) - apart <= set(WRITTEN)

@@ -94,6 +94,7 @@ class Removal:
             for collection in (*OF_CHUNKS, *also):
                 run(db, "remove_of_document", document=key, collection=collection)
             run(db, "remove_stages", document=key, keep=list(keep))
+            run(db, "set_document", document=key, facts={"state": "ingesting"})
             if touched:
                 entry = {"_key": f"{key}-{SETTLE}", "kind": "stage", "document": key, "stage": SETTLE}
                 facts = {"config": "", "state": "done", "chunk": None, "entities": touched}
