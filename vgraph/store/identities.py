@@ -62,9 +62,17 @@ class Identities:
         """Followed and named entities of one type in the same chunks: {followed, named, type}."""
         return list(run(self._db, "identity_together", ids=_ids(keys)))
 
+    def captions(self, documents: Sequence[str]) -> list[list[Any]]:
+        """When captions of documents (keys) name anybody or anything: [document, start_ms, end_ms]."""
+        return list(run(self._db, "identity_captions", documents=list(documents)))
+
     def tracks(self, keys: Sequence[str]) -> list[dict[str, Any]]:
         """Tracks with an embedding of entities: {entity, camera, class, start_ms, end_ms}."""
         return list(run(self._db, "identity_tracks", ids=_ids(keys)))
+
+    def shown(self, document: str) -> list[dict[str, str]]:
+        """The tracks of a document with the entity that each shows: {track: its id within the document, entity}."""
+        return list(run(self._db, "identity_shown", document=document))
 
     def passing(self, spans: Sequence[Mapping[str, Any]], most: int) -> list[list[str]]:
         """Pairs of keys: an entity with those of at most `most` tracks in a span of identity_passing.aql."""

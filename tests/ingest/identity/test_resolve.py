@@ -222,8 +222,8 @@ def test_a_track_that_came_too_soon_for_the_way_is_another(store: Store) -> None
 def test_a_track_joins_only_who_it_is_like_in_all_recent_pictures(store: Store) -> None:
     """GEB: like one picture of an entity and unlike another, it is not of the entity."""
     graph = Graph()
-    first, turned = graph.track("1", "dock", 0, 10, [1.0, 0.0]), graph.track("2", "dock", 12, 20, [0.9, 0.436])
-    last = graph.track("3", "dock", 22, 30, [0.4, 0.917])
+    first, turned = graph.track("1", "dock", 0, 10, [1.0, 0.0]), graph.track("2", "dock", 12, 20, [0.9483, 0.3173])
+    last = graph.track("3", "dock", 22, 30, [0.497, 0.8678])
     graph.write(store)
     run(store)
     assert status(store, first, turned) == "confirmed"
@@ -246,6 +246,8 @@ def test_a_track_gets_the_name_that_captions_give_while_it_is_there(store: Store
         name = graph.seen("Maria Lopez", "dock", start, start + 10)
     for start in range(120, 240, 10):
         other = graph.seen("Jonas Weber", "dock", start, start + 10)
+    for start in range(240, 480, 10):
+        graph.seen("Samuel Okoye", "dock", start, start + 10)
     graph.write(store)
     run(store)
     assert (status(store, track, name), status(store, away, other)) == ("confirmed", "confirmed")

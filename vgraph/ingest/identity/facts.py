@@ -21,6 +21,10 @@ PLACES = frozenset({"location", "organisation", "event"})
 """Types that everybody has to do with: sharing one of them says nothing."""
 
 
+Caption = tuple[str, int, int]
+"""(document, start_ms, end_ms)"""
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """What an entity's own vertex says of it."""
@@ -56,6 +60,8 @@ class Facts:
     presences: tuple[Presence, ...]
     chunks: tuple[str, ...]
     heard: bool
+    captions: Mapping[Caption, str]
+    """Captions that name it, with their chunks."""
     partners: frozenset[tuple[str, str]]
     looks: tuple[Look, ...]
 
@@ -96,6 +102,7 @@ def facts(record: Mapping[str, Any]) -> Facts:
         tuple(stays(p for p in seen if p.sense in PRESENT)),
         tuple(dict.fromkeys(p.chunk for p in seen)),
         "speech" in senses,
+        {(p.document, p.start_ms, p.end_ms): p.chunk for p in seen if p.sense == "caption"},
         frozenset((p["relation"], p["other"]) for p in record["partners"] if p["type"] not in PLACES),
         tuple(_look(row) for row in record["looks"]),
     )

@@ -7,10 +7,10 @@ well fit neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import log
 
-from vgraph.ingest.identity.facts import Facts
+from vgraph.ingest.identity.facts import Caption, Facts
 from vgraph.ingest.identity.judge import Evidence
 from vgraph.ingest.identity.presence import Presence
 
@@ -23,17 +23,19 @@ MARGIN = 3.0
 MOST = 7.0
 """Captions are not independent of one another: so much and no more they can say together."""
 
-Caption = tuple[str, int, int]
-"""(document, start_ms, end_ms)"""
 
+def named_as(
+    tracks: Sequence[Facts], named: Mapping[str, Sequence[Facts]], captions: Set[Caption]
+) -> tuple[str, Evidence] | None:
+    """Which of the named (by representative) the tracks of one object show, and what speaks for it; None where nobody stands out.
 
-def named_as(tracks: Sequence[Facts], named: Mapping[str, Sequence[Facts]]) -> tuple[str, Evidence] | None:
-    """Which of the named (by representative) the tracks of one object show, and what speaks for it; None where nobody stands out."""
-    told = {key: _captions(p for side in sides for p in side.presences) for key, sides in sorted(named.items())}
-    documents = {p.document for side in tracks for p in side.presences}
-    captions = {caption for found in told.values() for caption in found if caption[0] in documents}
+    `captions` are all those of the documents in which the tracks are.
+    """
+    told = {
+        key: {c: chunk for side in sides for c, chunk in side.captions.items()} for key, sides in sorted(named.items())
+    }
     shown = _shown([p for side in tracks for p in side.presences], captions)
-    if not shown:
+    if not shown or not told:
         return None
     ranked = sorted(((_fit(shown, found.keys(), captions), key) for key, found in told.items()), reverse=True)
     (best, key), second = ranked[0], ranked[1][0] if len(ranked) > 1 else 0.0
@@ -43,16 +45,6 @@ def named_as(tracks: Sequence[Facts], named: Mapping[str, Sequence[Facts]]) -> t
     chunks = tuple(dict.fromkeys(told[key][caption] for caption in hits))[:3]
     text = f"{len(hits)} of the {len(shown)} captions of the time in which it is followed name this one"
     return key, Evidence("captions", min(best, MOST), text, chunks)
-
-
-def _captions(presences: Iterable[Presence]) -> dict[Caption, str]:
-    """Captions that name somebody, each with its chunk."""
-    return {(p.document, p.start_ms, p.end_ms): p.chunk for p in presences if p.sense == "caption" and not _filled(p)}
-
-
-def _filled(presence: Presence) -> bool:
-    """Made sure by `stays`: no caption of its own."""
-    return presence.sure
 
 
 def _shown(presences: Sequence[Presence], captions: Iterable[Caption]) -> set[Caption]:
@@ -68,11 +60,10 @@ def _overlap(caption: Caption, spans: Iterable[tuple[int, int]]) -> int:
     return sum(max(0, min(end, caption[2]) - max(start, caption[1])) for start, end in spans)
 
 
-def _fit(shown: set[Caption], named: Iterable[Caption], captions: set[Caption]) -> float:
+def _fit(shown: set[Caption], named: Set[Caption], captions: Set[Caption]) -> float:
     """The log-likelihood ratio of being the one who is named, against being anybody."""
-    found = set(named)
-    rate = min(max(len(found & captions) / len(captions), RARE), 1 - RARE)
-    hits = len(shown & found)
+    rate = min(max(len(named & captions) / len(captions), RARE), 1 - RARE)
+    hits = len(shown & named)
     return hits * log(NAMED / rate) + (len(shown) - hits) * log((1 - NAMED) / (1 - rate))
 
 

@@ -76,10 +76,10 @@ def probability(weights: float) -> float:
 
 
 def promising(a: Profile, b: Profile, court: Court) -> bool:
-    """Whether two vertices are alike enough for their edges to be looked at."""
+    """Whether two vertices are alike enough for their edges to be looked at; who is heard is not yet known, and may be."""
     if a.type != b.type:
         return False
-    weight = sum(item.weight for item in _of_vertices(a, b, court.options, False, ()))
+    weight = sum(item.weight for item in _of_vertices(a, b, court.options, True, ()))
     least = log(court.options.propose / (1 - court.options.propose))
     return PRIOR + weight + CONTEXT >= least
 
@@ -173,11 +173,10 @@ def _ids(a: Facts, b: Facts) -> Evidence | None:
 
 def _side_by_side(a: Facts, b: Facts) -> Evidence | None:
     """One caption that names both takes them for two; that it does so once may be a slip."""
-    ours = {(p.document, p.start_ms, p.end_ms) for p in a.presences if p.sense == "caption"}
-    both = [p for p in b.presences if p.sense == "caption" and (p.document, p.start_ms, p.end_ms) in ours]
+    both = sorted(a.captions.keys() & b.captions.keys(), key=lambda caption: caption[1:])
     if not both:
         return None
-    chunks = tuple(dict.fromkeys(p.chunk for p in both))
+    chunks = tuple(dict.fromkeys(a.captions[caption] for caption in both))
     return Evidence("caption", -4.0, f"{len(both)} captions name both", chunks[:3], veto=len(both) > 1)
 
 
@@ -224,7 +223,7 @@ def appearance(ours: Sequence[Look], theirs: Sequence[Look], options: IdentityOp
     least, most = min(cosines), max(cosines)
     text = f"cosines of their pictures {least:.2f} to {most:.2f}"
     if least > options.appearance_min and most > options.appearance_max:
-        return Evidence("appearance", 6.0 if least > options.appearance_max else 4.0, text)
+        return Evidence("appearance", 4.0 + 4.0 * (least - options.appearance_min) / (1 - options.appearance_min), text)
     return Evidence("appearance", -4.0 if most <= options.appearance_max else -2.0, text)
 
 

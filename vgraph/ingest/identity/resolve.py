@@ -14,7 +14,7 @@ from vgraph.ingest.identity import candidates
 from vgraph.ingest.identity.clusters import Claim, Outcome, clustered
 from vgraph.ingest.identity.decisions import Decision, Pair, Ruling, decision, pair, rulings, standing
 from vgraph.ingest.identity.doubts import doubt
-from vgraph.ingest.identity.facts import Facts, Profile, facts, profile
+from vgraph.ingest.identity.facts import Caption, Facts, Profile, facts, profile
 from vgraph.ingest.identity.following import by_track, named_as
 from vgraph.ingest.identity.judge import PRIOR, Court, Evidence, Judgement, appearance, judge, promising, vetoes
 from vgraph.ingest.identity.names import name_keys
@@ -57,6 +57,7 @@ class _Case:
     report: Callable[[Progress], None]
     kept: dict[str, Facts] = field(default_factory=dict)
     judged: set[Pair] = field(default_factory=set)
+    told: dict[str, frozenset[Caption]] = field(default_factory=dict)
     statuses: dict[str, str] = field(default_factory=dict)
     doubts: int = 0
 
@@ -69,6 +70,15 @@ class _Case:
             rows = self.store.facts(part, most=MOST_MENTIONS, recent=self.court.options.recent)
             self.kept |= {row["_key"]: facts(row) for row in rows}
         return {key: self.kept[key] for key in keys if key in self.kept}
+
+    def captions(self, documents: Sequence[str]) -> frozenset[Caption]:
+        """All captions of documents that name anything."""
+        missing = [key for key in documents if key not in self.told]
+        found: dict[str, set[Caption]] = {key: set() for key in missing}
+        for document, start, end in self.store.captions(missing) if missing else ():
+            found[document].add((document, start, end))
+        self.told |= {key: frozenset(captions) for key, captions in found.items()}
+        return frozenset().union(*(self.told[key] for key in documents))
 
 
 def resolve(store: Store, options: IdentityOptions, report: Callable[[Progress], None]) -> ResolveReport:
@@ -117,9 +127,9 @@ def _opened(store: Identities, options: IdentityOptions, report: Callable[[Progr
     return _Case(store, Court(options, places), told, log, rulings(standing(log)), report)
 
 
-def _pages(items: Sequence[T], size: int = PAGE) -> Iterator[Sequence[T]]:
-    for begin in range(0, len(items), size):
-        yield items[begin : begin + size]
+def _pages(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for begin in range(0, len(items), PAGE):
+        yield items[begin : begin + PAGE]
 
 
 # --- splits -------------------------------------------------------------------------------------------------------------
@@ -249,7 +259,8 @@ def _name(case: _Case, root: str, members: Sequence[str], candidates: Sequence[s
     wanted = [key for key, other in names.items() if other in candidates]
     found = case.facts(wanted)
     told = {one: [found[key] for key in wanted if names[key] == one and key in found] for one in candidates}
-    best = named_as(tracks, {one: sides for one, sides in told.items() if any(not side.followed for side in sides)})
+    named = {one: sides for one, sides in told.items() if any(not side.followed for side in sides)}
+    best = named_as(tracks, named, case.captions(sorted({p.document for side in tracks for p in side.presences})))
     if best and tracks:
         pairs[pair(min(side.key for side in tracks), best[0])] = (best[1],)
     kept = _put(case, pairs, known)
