@@ -42,7 +42,7 @@ class Ledgers:
     def forget_calls(self, document: str, stages: Sequence[str], used: Sequence[str]) -> None:
         """Let go of a document's calls of some stages that nobody asks any more; `used` (keys) stay."""
         with self._writing:
-            run(self._db, "forget_calls", document=document, stages=list(stages), used=list(used))
+            run(self._db, "remove_unused_calls", document=document, stages=list(stages), used=list(used))
 
     def spent(self, document: str | None = None) -> list[dict[str, Any]]:
         """What calls have cost: {document, stage, calls, failed, input_tokens, output_tokens, seconds, money}."""
@@ -68,7 +68,7 @@ class Ledgers:
 
     def _set(self, document: str, facts: Mapping[str, Any]) -> None:
         with self._writing:
-            run(self._db, "set_document", document=document, facts=dict(facts))
+            run(self._db, "update_document", key=document, values=dict(facts))
 
     def failed_documents(self) -> list[dict[str, Any]]:
         """Documents that a model failed on: {document, uri, camera, failed}."""

@@ -94,7 +94,7 @@ class Removal:
             for collection in (*OF_CHUNKS, *also):
                 run(db, "remove_of_document", document=key, collection=collection)
             run(db, "remove_stages", document=key, keep=list(keep))
-            run(db, "set_document", document=key, facts={"state": "ingesting"})
+            run(db, "update_document", key=key, values={"state": "ingesting"})
             if touched:
                 entry = {"_key": f"{key}-{SETTLE}", "kind": "stage", "document": key, "stage": SETTLE}
                 facts = {"config": "", "state": "done", "chunk": None, "entities": touched}
@@ -140,7 +140,7 @@ class Removal:
                 run(db, "remove_older", document=key, end_ms=end_ms, collection=collection)
             run(db, "remove_depictions", document=key)
             run(db, "remove_calls_of_chunks", document=key, chunks=old)
-            run(db, "begin_later", document=key, offset_ms=max(cuts))
+            run(db, "update_beginning", document=key, offset_ms=max(cuts))
             renamed = _settle(db, touched)
         return removed, renamed, assets
 
@@ -149,7 +149,7 @@ class Removal:
     def keep(self, camera: str, keep_ms: int | None) -> None:
         """How long recordings of a camera are kept; None for ever. Raises NotFoundError where there is no such camera."""
         with self._writing:
-            if not list(run(self._db, "set_retention", camera=camera, keep_ms=keep_ms)):
+            if not list(run(self._db, "update_retention", camera=camera, keep_ms=keep_ms)):
                 raise NotFoundError(f"no camera {camera!r}; `vgraph cameras` lists them")
 
     def kept(self) -> dict[str, int]:
