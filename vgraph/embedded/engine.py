@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from vgraph.embedded import process, revisions
+from vgraph.embedded import formats, process, revisions
 from vgraph.embedded.batches import insert_statement, rows_of_statements
 from vgraph.embedded.catalog import (
     TABLES,
@@ -34,7 +34,6 @@ from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.recent import Recent, State
 
 APPLICATION_ID: Final = 0x76475241  # "vGRA"
-FORMAT_VERSION: Final = 1
 LOCK_TIMEOUT: Final = 8.0  # seconds a writer waits for the writer before it
 _PAUSE: Final = 0.002  # seconds between two looks at whether another process has finished writing
 SYSTEM: Final = "_system"
@@ -105,6 +104,8 @@ class Engine:
             fresh = SYSTEM not in txn.catalog.databases
         if fresh:
             self._create_system()
+        if connection.execute("PRAGMA user_version").fetchone()[0] < formats.PRESENT:
+            formats.bring_up(self)
 
     def _create(self, connection: sqlite3.Connection) -> None:
         """Lay the file out in one transaction, before it becomes WAL, so that its header names us from the first byte on."""
@@ -115,7 +116,7 @@ class Engine:
             server = secrets.token_hex(6).upper()
             connection.execute("INSERT INTO state VALUES (1, 1, 100, 0, ?, ?)", (server, secrets.token_hex(32)))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+            connection.execute(f"PRAGMA user_version = {formats.PRESENT}")
         connection.execute("COMMIT")
 
     def _create_system(self) -> None:
@@ -679,8 +680,8 @@ def _refuse_foreign(path: Path) -> None:
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise ArangoError(1100, f"{path}: an SQLite file of another application")
     version = int.from_bytes(header[60:64], "big")
-    if version > FORMAT_VERSION:
-        raise ArangoError(1100, f"{path}: file format {version}, this engine knows up to {FORMAT_VERSION}")
+    if version > formats.PRESENT:
+        raise ArangoError(1100, f"{path}: file format {version}, this engine knows up to {formats.PRESENT}")
     pages, page_size = int.from_bytes(header[28:32], "big"), int.from_bytes(header[16:18], "big")
     cut = pages * page_size > path.stat().st_size
     logs = [path.with_name(path.name + ending) for ending in ("-wal", "-journal")]
