@@ -128,3 +128,27 @@ def test_cursors_and_jobs_belong_to_their_user(app: App) -> None:
     app.jobs.wait()
     assert ask(app, "reader", "PUT", f"/_api/job/{job}").status == 404
     assert ask(app, "writer", "PUT", f"/_api/job/{job}").status == 200
+
+
+def test_a_list_of_collections_shows_those_that_may_be_read(app: App) -> None:
+    def names(user: str, database: str = "d") -> set[str]:
+        found = ask(app, user, "GET", "/_api/collection", database=database).json()["result"]
+        return {collection["name"] for collection in found}
+
+    assert {"open", "fixed"} <= names("writer") and "secret" not in names("writer")
+    assert {"open", "fixed", "secret"} <= names("reader")
+    assert "_users" not in names("root", "_system") and "_graphs" in names("root", "_system")
+
+
+def test_some_system_collections_have_one_permission_for_everybody(app: App) -> None:
+    def level(user: str, database: str, collection: str) -> str:
+        path = f"/_api/user/{user}/database/{database}/{collection}"
+        return str(ask(app, "root", "GET", path, database="_system").json()["result"])
+
+    assert [level("root", "_system", name) for name in ("_users", "_queues", "_frontend", "_graphs")] == [
+        "none",
+        "ro",
+        "rw",
+        "rw",
+    ]
+    assert level("reader", "d", "_graphs") == "ro" and level("nobody", "d", "_frontend") == "rw"

@@ -115,4 +115,5 @@ def copy_database(
     for note in copied.notes:
         terminal.note(note)
     names = ", ".join(copied.databases) or "nothing to copy"
-    terminal.note(f"{names}: {copied.written} documents written, {copied.unchanged} were there already")
+    users = f", {copied.users} users made or changed" if copied.users else ""
+    terminal.note(f"{names}: {copied.written} documents written, {copied.unchanged} were there already{users}")

@@ -1,7 +1,7 @@
 """Moves everything from one ArangoDB to another, embedded or served, either way: `copy(End("embedded:graph.sqlite"), End("http://db:8529"))`.
 
 Analyzers, collections, documents, indexes, views and graphs, in this order, each made if it is missing and changed if it differs.
-What is equal already is not written again, so that a second copy changes nothing. Users and their rights stay where they are.
+What is equal already is not written again, so that a second copy changes nothing. A copy of all databases ends with the users.
 
 An interrupted copy goes on where it was: while one is under way, the target keeps a system collection that says which collections
 are complete or were begun empty. It is dropped at the end.
@@ -22,6 +22,7 @@ from arango.request import Request
 
 from vgraph.errors import NotFoundError, StoreError, UserError
 from vgraph.store import definitions
+from vgraph.store.accounts import copy_users
 from vgraph.store.connect import connect
 from vgraph.store.translate import translated
 from vgraph.types import Progress
@@ -51,17 +52,18 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy did. `notes` tell what could not be made the same."""
+    """What a copy did. `users`: how many were made or changed. `notes` tell what could not be made the same."""
 
     databases: tuple[str, ...]
     collections: int
     written: int
     unchanged: int
     notes: tuple[str, ...]
+    users: int = 0
 
 
 def copy(source: End, target: End, *, database: str | None = None, report: Report = lambda progress: None) -> Copied:
-    """Copy one database, or all that hold anything.
+    """Copy one database, or all that hold anything and then the users with their permissions.
 
     Raises UserError for URLs that cannot be copied between, NotFoundError when the source is not there, StoreError and Unavailable.
     """
@@ -74,7 +76,11 @@ def copy(source: End, target: End, *, database: str | None = None, report: Repor
     for name in names:
         with _opened(source, name, create=False) as ours, _opened(target, name, create=True) as theirs:
             _Copy(ours, theirs, name, _place(source.url), tally, report).run()
-    return Copied(tuple(names), tally.collections, tally.written, tally.unchanged, tuple(tally.notes))
+    users = 0
+    if database is None:
+        with _opened(source, SYSTEM, create=False) as ours, _opened(target, SYSTEM, create=False) as theirs:
+            users = copy_users(ours, theirs, names, tally.notes.append)
+    return Copied(tuple(names), tally.collections, tally.written, tally.unchanged, tuple(tally.notes), users)
 
 
 def _check_url(url: str) -> None:

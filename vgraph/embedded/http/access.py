@@ -61,9 +61,13 @@ class Access:
 
     def check_collection(self, database: str, collection: str, write: bool) -> None:
         """A collection has to be readable, or for writes rw; 11."""
-        level = users.collection_level(self._held, database, collection)
-        if level == "none" or (write and level != "rw"):
+        if not self.may_use(database, collection, write):
             raise ArangoError(11, f"insufficient permissions for collection '{collection}'")
+
+    def may_use(self, database: str, collection: str, write: bool = False) -> bool:
+        """Whether a collection is readable, or for writes rw."""
+        level = users.collection_level(self._held, database, collection)
+        return level == "rw" or (level == "ro" and not write)
 
 
 def refused() -> ArangoError:

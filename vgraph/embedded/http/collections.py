@@ -65,7 +65,10 @@ def _answer(context: Context, body: dict[str, Any]) -> Answer:
 def list_collections(context: Context) -> Answer:
     with context.reading() as txn:
         skip_system = context.request.flag("excludeSystem")
-        found = [brief(txn, info) for info in txn.collections() if not (skip_system and info.is_system)]
+        shown = [info for info in txn.collections() if not (skip_system and info.is_system)]
+        if (access := context.access) is not None:
+            shown = [info for info in shown if access.may_use(context.database, info.name)]
+        found = [brief(txn, info) for info in shown]
     return json_answer({"error": False, "code": 200, "result": found})
 
 

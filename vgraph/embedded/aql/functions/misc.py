@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TABLE: Final = Table()
 SERVER_VERSION: Final = "3.12.10"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_NO_DYNAMIC_CALL: Final = frozenset(["CALL", "APPLY", "COLLECTION_COUNT", "V8", "NEAR", "WITHIN", "FULLTEXT"])
+_NO_DYNAMIC_CALL: Final = frozenset(["COLLECTION_COUNT", "V8", "NEAR", "WITHIN", "FULLTEXT"])
 
 
 @TABLE.add("PASSTHRU", args=(1, 1))
@@ -203,33 +203,40 @@ def schema_validate(rt: Runtime, value: Value, schema: Value) -> Value:
 # ------------------------------------------------------------------------------------------- calls and tests
 
 
-def _call(rt: Runtime, name: Value, args: list[Any]) -> Value:
+def _call(rt: Runtime, caller: str, name: Value, args: Value) -> Value:
+    """What a function gives that CALL or APPLY names; calls of these two are unwound first."""
     from . import lookup
 
-    if type(name) is not str:
-        return wrong_type(rt, "CALL")
-    upper = name.upper()
-    function = lookup(upper)
-    if function is None:
-        num = 1582 if "::" in upper else 1540
-        raise ArangoError(num, f"usage of unknown function '{upper}()'" if num == 1540 else None)
-    if upper in _NO_DYNAMIC_CALL:
-        raise ArangoError(1578, f"disallowed dynamic call to '{upper}()'")
-    if len(args) < function.min_args or (function.max_args is not None and len(args) > function.max_args):
-        raise ArangoError(1541, f"invalid number of arguments for function '{upper}()'")
-    return function.impl(rt, *args)
+    while True:
+        if caller == "APPLY" and args is not None and type(args) is not list:
+            return wrong_type(rt, caller)
+        args = args or []
+        if type(name) is not str:
+            raise ArangoError(1542, f"invalid argument type in call to function '{caller}()'")
+        upper = name.upper()
+        function = lookup(upper)
+        if function is None:
+            num = 1582 if "::" in upper else 1540
+            raise ArangoError(num, f"usage of unknown function '{upper}()'" if num == 1540 else None)
+        if upper in _NO_DYNAMIC_CALL:
+            raise ArangoError(1578, f"disallowed dynamic call to '{upper}()'")
+        if len(args) < function.min_args or (function.max_args is not None and len(args) > function.max_args):
+            raise ArangoError(1541, f"invalid number of arguments for function '{upper}()'")
+        if upper not in ("CALL", "APPLY"):
+            return function.impl(rt, *args)
+        name, *rest = args
+        args = rest if upper == "CALL" else rest[0] if rest else []
+        caller = upper
 
 
 @TABLE.add("CALL", args=(1, None), deterministic=False)
 def call(rt: Runtime, name: Value, *args: Value) -> Value:
-    return _call(rt, name, list(args))
+    return _call(rt, "CALL", name, list(args))
 
 
 @TABLE.add("APPLY", args=(1, 2), deterministic=False)
 def apply(rt: Runtime, name: Value, args: Value = None) -> Value:
-    if args is not None and type(args) is not list:
-        return wrong_type(rt, "APPLY")
-    return _call(rt, name, args or [])
+    return _call(rt, "APPLY", name, args)
 
 
 @TABLE.add("FAIL", args=(0, 1), deterministic=False)
