@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 from corpus import BATCH, DIMENSION, Question, embeddings, filled, parts, questions
-from retrieval import EVERYTHING, HOPS, LEG, RRF, K, Spent, evidence_keys, measured, stitch
+from retrieval import EVERYTHING, HOPS, LEG, RRF, WARM, K, Spent, evidence_keys, in_turn, stitch
 
 from vgraph.store import Store, connect
 
@@ -248,17 +248,22 @@ def compared(peer_type: Any, size: int, store: Store, asked: list[Question], rou
         filled_in = time.perf_counter() - began
         gc.freeze()  # what the peer holds is not looked through while others are measured
         returned = [peer.ask(question) for question in asked[:10]]
-        theirs = measured(lambda n: peer.ask(asked[n % len(asked)]), rounds)
         relations_, chunks_ = (round(statistics.mean(column)) for column in zip(*returned, strict=True))
+        ours = {
+            f"vgraph, hops: {hops}": partial(vgraph_retrieval, store, hops=hops, relations=relations_, chunks=chunks_)
+            for hops in (1, HOPS)
+        }
+        ours_returned = {name: [call(question) for question in asked[:10]] for name, call in ours.items()}
+        calls: dict[str, Callable[[Question], object]] = {peer_type.name: peer.ask, **ours}
+        asking = {name: partial(lambda call, n: call(asked[n]), call) for name, call in calls.items()}
+        spent = in_turn(asking, rounds)
+        theirs = spent.pop(peer_type.name)
         items = len(chunks) + len(names) + len(relations)
         told(peer_type.name, theirs, relations_, chunks_, f"filled {items:,} items in {filled_in:.1f} s")
-        for hops in (1, HOPS):
-            call = partial(vgraph_retrieval, store, hops=hops, relations=relations_, chunks=chunks_)
-            ours_returned = [call(question) for question in asked[:10]]
-            ours = measured(lambda n, call=call: call(asked[n % len(asked)]), rounds)  # type: ignore[misc]
-            ratio, cpu = theirs.p50 / ours.p50, theirs.cpu50 / ours.cpu50
+        for name, mine in spent.items():
+            ratio, cpu = theirs.p50 / mine.p50, theirs.cpu50 / mine.cpu50
             faster = f"{ratio:.1f} x as fast (cpu {cpu:.1f} x, goal {peer_type.goal:.0f} x)"
-            told(f"vgraph, hops: {hops}", ours, statistics.mean(ours_returned), chunks_, faster)
+            told(name, mine, statistics.mean(ours_returned[name]), chunks_, faster)
         stop(loop)
 
 
@@ -290,7 +295,7 @@ def main() -> None:
     peers = list(installed())
     if not peers:
         return
-    asked = questions(20)
+    asked = questions(WARM + given.rounds)
     path = filled(given.size, given.cache)
     print("tokens are", "tiktoken's" if tokenizer() is None else "words")
     print(f"{given.size:,} chunks, milliseconds\n{'':22}{'p50':>9}{'p95':>9}{'cpu':>9}{'relations':>11}{'chunks':>8}")

@@ -5,18 +5,21 @@
 Corpora are built once in the cache folder (a million chunks take some minutes and about ten gigabytes). `plain` is the same
 retrieval without AQL, plans, cursors and driver: the vector index and the view asked directly, SQL with one IN a hop, orjson.
 `product` is one numpy product over the vectors, which says how fast the machine is. Wall-clock milliseconds, p50 / p95, and
-CPU milliseconds (a busy machine lengthens the former).
+CPU milliseconds (a busy machine lengthens the former). Retrievals are measured in turn, so that what slows the machine down
+slows all of them, and every question is asked once: what a call finds in memory, others left there.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import resource
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +31,14 @@ from vgraph.embedded.batches import marks, pad
 from vgraph.embedded.engine import Engine, Transaction
 from vgraph.embedded.search import BM25, Top
 from vgraph.embedded.search.conditions import Terms
+from vgraph.retrieve import retrieve
 from vgraph.store import Store, connect
 from vgraph.types import Filters
 
 K, LEG, RRF, HOPS, ENTITIES, RELATIONS = 10, 20, 60, 2, 12, 60
 EVERYTHING = Filters()
 QUERIES = 60
+WARM, TURN = 5, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +62,22 @@ class Spent:
 
 
 def measured(call: Callable[[int], object], rounds: int) -> Spent:
-    """A call that is given its number, after five for warmth."""
-    for number in range(5):
-        call(number)
-    wall, cpu = [], []
-    for number in range(rounds):
-        began, began_cpu = time.perf_counter(), time.process_time()
-        call(number)
-        wall.append(1000 * (time.perf_counter() - began))
-        cpu.append(1000 * (time.process_time() - began_cpu))
-    return Spent(tuple(wall), tuple(cpu))
+    """A call that is given its number, after some for warmth."""
+    return in_turn({"": call}, rounds)[""]
+
+
+def in_turn(calls: Mapping[str, Callable[[int], object]], rounds: int) -> dict[str, Spent]:
+    """Several calls, a few rounds of one and then of the next, again and again; the first rounds of each are for warmth."""
+    wall: dict[str, list[float]] = {name: [] for name in calls}
+    cpu: dict[str, list[float]] = {name: [] for name in calls}
+    for start in range(0, WARM + rounds, TURN):
+        for name, call in calls.items():
+            for number in range(start, min(start + TURN, WARM + rounds)):
+                began, began_cpu = time.perf_counter(), time.process_time()
+                call(number)
+                wall[name].append(1000 * (time.perf_counter() - began))
+                cpu[name].append(1000 * (time.process_time() - began_cpu))
+    return {name: Spent(tuple(wall[name][WARM:]), tuple(cpu[name][WARM:])) for name in calls}
 
 
 # -- through the product --------------------------------------------------------------------------------------------
@@ -256,7 +267,22 @@ def tenth(size: int) -> Filters:
     return Filters(start_ms=int(end * 0.4), end_ms=int(end * 0.5))
 
 
-def measure(size: int, folder: Path, rounds: int, *, again: bool) -> dict[str, Spent]:
+def growth(sizes: Sequence[int], folder: Path, rounds: int) -> None:
+    """How much longer the same questions take of larger corpora."""
+    asked = questions(WARM + rounds, seed=9)
+    stores = {str(size): Store.open(connect(f"embedded:{filled(size, folder)}", "vgraph")) for size in sizes}
+    calls = {
+        size: partial(lambda store, n: retrieval(store, asked[n], EVERYTHING), store) for size, store in stores.items()
+    }
+    found = in_turn(calls, rounds)
+    for smaller, larger in itertools.pairwise(map(str, sizes)):
+        ratio, cpu = found[larger].p50 / found[smaller].p50, found[larger].cpu50 / found[smaller].cpu50
+        print(f"\nt({int(larger):,}) / t({int(smaller):,}) = {ratio:.1f} (cpu {cpu:.1f})")
+    for store in stores.values():
+        store.close()
+
+
+def measure(size: int, folder: Path, rounds: int, *, again: bool) -> None:
     path = filled(size, folder, again=again)
     asked = questions(QUERIES)
     before, began = private_memory(), time.perf_counter()
@@ -270,22 +296,25 @@ def measure(size: int, folder: Path, rounds: int, *, again: bool) -> dict[str, S
     hits = [hybrid(store, question, EVERYTHING) for question in asked]
     starts = [graph["anchors"][:10] for graph, _ in graphs]
     plain = Plain(engine)
-    narrow = tenth(size)
-    calls: dict[str, tuple[Callable[[int], object], float | None]] = {
-        "retrieval": (lambda n: retrieval(store, asked[n % QUERIES], EVERYTHING), 7.5 if size <= 100_000 else 25.0),
-        "  plain": (lambda n: plain(asked[n % QUERIES]), None),
+    narrow, cameras = tenth(size), Filters(cameras=("cam3", "cam5"))
+    fresh = questions(WARM + rounds, seed=8)
+    whole: dict[str, tuple[Callable[[int], object], float | None]] = {
+        "retrieval": (lambda n: retrieval(store, fresh[n], EVERYTHING), 7.5 if size <= 100_000 else 25.0),
+        "  plain": (lambda n: plain(fresh[n]), None),
+        "retrieval, a tenth of the time": (lambda n: retrieval(store, fresh[n], narrow), 10.0),
+        "retrieval, two cameras": (lambda n: retrieval(store, fresh[n], cameras), 10.0),
+        "vgraph.retrieve": (lambda n: retrieve(fresh[n].text, store, lambda _: fresh[n].vector), None),
+    }
+    parts: dict[str, tuple[Callable[[int], object], float | None]] = {
         "  hybrid_chunks": (lambda n: hybrid(store, asked[n % QUERIES], EVERYTHING), None),
         "  expand_entities": (lambda n: expand(store, hits[n % QUERIES], EVERYTHING), None),
         "  stitch_chunks": (lambda n: stitch(store, hits[n % QUERIES], EVERYTHING), None),
         "  read_chunks": (lambda n: store.read_chunks(list(graphs[n % QUERIES][1]), EVERYTHING), None),
-        "retrieval, a tenth of the time": (lambda n: retrieval(store, asked[n % QUERIES], narrow), 10.0),
-        "retrieval, two cameras": (
-            lambda n: retrieval(store, asked[n % QUERIES], Filters(cameras=("cam3", "cam5"))),
-            10.0,
-        ),
         **operators(store, engine, asked, starts),
     }
-    found = {name: measured(call, rounds) for name, (call, _) in calls.items()}
+    calls = {**whole, **parts}
+    found = in_turn({name: call for name, (call, _) in whole.items()}, rounds)
+    found |= {name: measured(call, rounds) for name, (call, _) in parts.items()}
     held = private_memory() - before
     found["numpy product"] = product(min(size, 100_000))
     print(f"\n{size:,} chunks ({path.stat().st_size / 1e9:.2f} GB on disk, {held:.0f} MB private memory; ", end="")
@@ -303,7 +332,6 @@ def measure(size: int, folder: Path, rounds: int, *, again: bool) -> dict[str, S
         f"retrieval is {ratio:.1f} x plain; p95 {found['retrieval'].p95 / found['  plain'].p50:.1f} x plain (goals 3, 5)"
     )
     store.close()
-    return found
 
 
 def main() -> None:
@@ -314,11 +342,9 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="build the corpora again")
     given = parser.parse_args()
     assert DIMENSION == 384
-    results = {size: measure(size, given.cache, given.rounds, again=given.again) for size in given.sizes}
-    for smaller, larger in zip(given.sizes, given.sizes[1:], strict=False):
-        ratio = results[larger]["retrieval"].p50 / results[smaller]["retrieval"].p50
-        cpu = results[larger]["retrieval"].cpu50 / results[smaller]["retrieval"].cpu50
-        print(f"\nt({larger:,}) / t({smaller:,}) = {ratio:.1f} (cpu {cpu:.1f})")
+    for size in given.sizes:
+        measure(size, given.cache, given.rounds, again=given.again)
+    growth(given.sizes, given.cache, given.rounds)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from vgraph.models.tokens import tokens_in
@@ -129,6 +130,7 @@ def relation_text(relation: EvidenceRelation, chunk: EvidenceChunk) -> str:
     return " ".join(text.split())  # a name with line breaks in it begins no piece of evidence of its own
 
 
+@lru_cache(maxsize=4096)
 def wall(ms: int, tz: str, *, date: bool = True) -> str:
     """Wall-clock time in a zone, to the second: `2026-03-02 08:15:00 CET`."""
     moment = datetime.fromtimestamp(ms / 1000, ZoneInfo(tz))

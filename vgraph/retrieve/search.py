@@ -17,6 +17,8 @@ from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelati
 ENTITY_LIMIT = 12
 RELATION_LIMIT = 60
 EVERYTHING = Filters()
+SOME_MS = 86_400_000
+"""Any moment, to see whether a question names a time at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ def retrieve(
 ) -> Evidence:
     """Evidence for a question. A time the question names becomes a filter unless the caller gave one; filters hold in every step."""
     profile = profile or Profile()
-    cameras = [c for c in store.cameras() if filters.cameras is None or c["_key"] in filters.cameras]
-    filters = _timed(question, filters, cameras)
+    cameras = [c for c in store.camera_names() if filters.cameras is None or c["_key"] in filters.cameras]
+    filters = _timed(question, store, filters, cameras)
     hits = store.hybrid_chunks(
         vectors(question), question, filters, k=profile.k, leg_k=profile.leg_k, rrf_k=profile.rrf_k
     )
@@ -74,7 +76,7 @@ def retrieve(
     )  # fmt: skip
 
 
-def _timed(question: str, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> Filters:
+def _timed(question: str, store: Store, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> Filters:
     """The filters with the time the question names, read in the zone of the cameras asked about (UTC where they have several).
 
     A time without a date means the last recorded day, and what may not influence the result was not recorded.
@@ -82,10 +84,13 @@ def _timed(question: str, filters: Filters, cameras: Sequence[Mapping[str, Any]]
     named = cameras_named(question, cameras)
     asked = [camera for camera in cameras if camera["_key"] in named] or cameras
     zones = {camera["tz"] for camera in asked}
-    last = max((camera["last_ms"] for camera in asked if camera["last_ms"] is not None), default=None)
+    zone = zones.pop() if len(zones) == 1 else "UTC"
+    if time_span(question, zone, SOME_MS) is None:  # most questions name no time: nothing needs to be looked up
+        return filters
+    last = store.last_recorded([camera["_key"] for camera in asked])
     if last is not None and filters.not_after is not None:
         last = min(last, filters.not_after)
-    return with_time(filters, time_span(question, zones.pop() if len(zones) == 1 else "UTC", last))
+    return with_time(filters, time_span(question, zone, last))
 
 
 def _coverage(

@@ -248,6 +248,15 @@ class Store:
     def cameras(self) -> list[dict[str, Any]]:
         return list(run(self._db, "list_cameras"))
 
+    def camera_names(self) -> list[dict[str, Any]]:
+        """Every camera as questions speak of it: {_key, label, place, tz}."""
+        return list(run(self._db, "name_cameras"))
+
+    def last_recorded(self, cameras: Sequence[str]) -> int | None:
+        """When the last recording of some cameras ends."""
+        (last,) = run(self._db, "last_recorded", cameras=list(cameras))
+        return None if last is None else int(last)
+
     def utterances(self, document: str) -> list[dict[str, Any]]:
         return list(run(self._db, "read_utterances", document=document))
 

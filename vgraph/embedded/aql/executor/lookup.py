@@ -309,7 +309,7 @@ class IndexScan:
     def by_key(self, collection: Any, batch: Batch, rt: Run) -> Rows:
         """Keys need no rowids: one statement gives the documents."""
         wanted = [self.probes[0].keys(collection, row, rt) for row in batch]
-        keys = list(dict.fromkeys(key for row in wanted for key in row))
+        keys = wanted[0] if len(wanted) == 1 else list(dict.fromkeys(chain.from_iterable(wanted)))
         documents = dict(zip(keys, collection.get_many(keys, self.projection), strict=True)) if keys else {}
         found = [
             (position, document)

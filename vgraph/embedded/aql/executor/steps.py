@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from vgraph.embedded.errors import ArangoError
@@ -113,27 +113,36 @@ class EnumerateList:
     demand: Demand
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
+        """What short lists of several rows give goes on together."""
         sizes = Sizes(demand(self.demand, rt, seed))
         for batch in source:
+            size, found = sizes.take(), []
             for row in batch:
-                yield from self.expand(row, rt, sizes)
+                items = iter(self.items(row, rt))
+                while chunk := list(islice(items, max(size - len(found), min(size, LEAST)))):
+                    rt.check()
+                    kept = self.spread(chunk, row, rt)
+                    rt.stats.filtered += len(chunk) - len(kept)
+                    found += kept
+                    if len(found) >= size:
+                        yield found
+                        size, found = sizes.take(), []
+            if found:
+                yield found
 
-    def expand(self, row: Row, rt: Run, sizes: Sizes) -> Rows:
+    def items(self, row: Row, rt: Run) -> Iterable[Any]:
         items = self.source(row, rt)
-        if not isinstance(items, list | range):
-            rt.warnings.add(
-                1563,
-                "collection or array expected as operand to FOR loop; "
-                f"you provided a value of type '{type_name(items)}'",
-            )
-            return
-        for chunk in chunks(items, sizes):
-            rt.check()
-            kept = self.spread(chunk, row, rt)
-            rt.stats.filtered += len(chunk) - len(kept)
-            if kept:
-                yield kept
+        if isinstance(items, list | range):
+            return items
+        rt.warnings.add(
+            1563,
+            f"collection or array expected as operand to FOR loop; you provided a value of type '{type_name(items)}'",
+        )
+        return ()
 
+
+LEAST = 64
+"""Items looked at together, also when fewer rows are missing."""
 
 KEPT = 20_000
 """Documents of an inner loop that are kept for the next row of the outer one; larger collections are read again."""

@@ -221,6 +221,8 @@ def interleave(rt: Runtime, *arrays: Value) -> Value:
 
 def distinct(items: list[Value]) -> list[Value]:
     """The first of all equal elements, in order."""
+    if set(map(type, items)) == {str}:
+        return list(dict.fromkeys(items))
     seen = set()
     found = []
     for item in items:
