@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -346,3 +348,19 @@ def test_a_schema_made_by_several_at_once_is_made_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         for opened in pool.map(lambda _: Store.open(connect(url, "vgraph")), range(4)):
             opened.close()
+
+
+def test_a_deletion_waits_for_another_writer_and_is_run_again_on_what_that_one_left(filled: Store) -> None:
+    held = filled._db.begin_transaction(exclusive=["entities", "chunks"])
+    held.collection("entities").update({"_key": "p0", "description": "written meanwhile"})
+
+    def release() -> None:
+        time.sleep(0.4)
+        held.commit_transaction()
+
+    writer = threading.Thread(target=release)
+    writer.start()
+    deletion = filled.removal.document("one")
+    writer.join()
+    assert deletion.removed["chunks"] == 40
+    assert filled.counts()["chunks"] == 40
