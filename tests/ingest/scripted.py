@@ -41,6 +41,9 @@ class Oracle:
         kind = kind_of(request)
         with self._lock:
             self.asked[kind] += 1
+            if kind == "embed" and request.json["input"] == ["dimension"]:
+                self.asked[kind] -= 1
+                return _ANSWERS[kind](request)
             self.contents[_digest(_body(request))] += 1
             number = self.total
         return self.refuse(kind, number) or _ANSWERS[kind](request)
