@@ -176,3 +176,30 @@ def test_explain_has_the_server_s_shape(db: Database) -> None:
     assert explain(db.engine, "_system", "RETURN 1 / 0", {}, {})["warnings"] == [
         {"code": 1562, "message": "division by zero"}
     ]
+
+
+def test_costs_are_those_of_a_server(fresh: Any) -> None:
+    """Figures of plans that a 3.12 server gave for collections of this size."""
+    fresh.collection("many", [{"value": n} for n in range(100)], indexes=[{"type": "persistent", "fields": ["value"]}])
+    fresh.collection("few", [{"id": n} for n in range(10)], indexes=[{"type": "persistent", "fields": ["id"]}])
+    fresh.collection("none", indexes=[{"type": "persistent", "fields": ["id"]}])
+
+    def costs(query: str, **options: Any) -> list[tuple[str, float, float]]:
+        nodes = fresh.plan(query, **options)["nodes"]
+        return [(node["type"], node["estimatedNrItems"], round(node["estimatedCost"], 2)) for node in nodes]
+
+    ranged = "FOR i IN many FILTER i.value > 97 SORT i.value RETURN i.value"
+    assert costs(ranged)[1] == ("IndexNode", 100, 12.64)
+    assert costs(ranged, optimizer={"rules": ["-all"]}) == [
+        ("SingletonNode", 1, 1),
+        ("EnumerateCollectionNode", 100, 102),
+        ("CalculationNode", 100, 202),
+        ("FilterNode", 100, 302),
+        ("CalculationNode", 100, 402),
+        ("SortNode", 100, 1066.39),
+        ("CalculationNode", 100, 1166.39),
+        ("ReturnNode", 100, 1266.39),
+    ]
+    assert costs("FOR p IN few FILTER p.id == 4 RETURN p")[1:] == [("IndexNode", 1, 4.37), ("ReturnNode", 1, 5.37)]
+    assert costs("FOR p IN none FILTER p.id == 25 RETURN p")[1:] == [("IndexNode", 0, 1), ("ReturnNode", 0, 1)]
+    assert costs("FOR i IN [1, 2, 3] RETURN i")[-2:] == [("EnumerateListNode", 3, 5), ("ReturnNode", 3, 8)]

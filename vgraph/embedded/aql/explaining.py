@@ -6,11 +6,13 @@ Costs and row counts are estimates of the same kind as the server's, good for co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from vgraph.embedded.errors import ArangoError
 
+from . import estimates
 from . import nodes as ast
 from . import plan as p
 from .build import calculated
@@ -320,39 +322,39 @@ class Explanation:
         condition = self.tree.node("n-ary or", *branches) if any(lk.condition for lk in node.lookups) else {}
         return shown, condition
 
-    def index(self, collection: Any, lookup: p.Lookup) -> dict[str, Any]:
+    def index_of(self, collection: Any, lookup: p.Lookup) -> Any:
         if lookup.kind in ("sorted", "box", "skip"):
-            index = next(item for item in collection.indexes if item.id == lookup.index)
-        else:
-            kind = "primary" if lookup.kind == "key" else lookup.kind
-            index = next(item for item in collection.indexes if item.type == kind)
-        shown: dict[str, Any] = index.definition()
+            return next(item for item in collection.indexes if item.id == lookup.index)
+        kind = "primary" if lookup.kind == "key" else lookup.kind
+        return next(item for item in collection.indexes if item.type == kind)
+
+    def index(self, collection: Any, lookup: p.Lookup) -> dict[str, Any]:
+        shown: dict[str, Any] = self.index_of(collection, lookup).definition()
         if lookup.kind == "edge":
             shown = {**shown, "fields": [lookup.field]}
         return shown
 
-    def found(self, node: Any) -> float:
-        """About how many documents a node's lookups find for one row."""
-        count = self.txn.collection(node.collection).count()
-        total = 0.0
+    def found(self, node: Any) -> tuple[float, float]:
+        """About how many documents a node's lookups find for one row, and what that costs."""
+        collection = self.txn.collection(node.collection)
+        count, binds = collection.count(), self.tree.binds
+        items = cost = 0.0
         for lookup in node.lookups:
-            if lookup.unique:
-                total += 1
-            elif lookup.kind == "primary":
-                total += 10
-            else:
-                selectivity = max(0.01, 0.1 ** (len(lookup.equal) + bool(lookup.lows) + bool(lookup.highs)))
-                total += count * selectivity if lookup.condition is not None else count
-        return min(total, float(count))
+            index = self.index_of(collection, lookup)
+            values = math.prod(list_length(e.value, binds, estimates.MEMBERS) for e in lookup.equal if e.any)
+            selectivity = index.selectivity(self.txn)
+            more, price = estimates.lookup(lookup, len(index.fields) or 1, count, selectivity, values)
+            items, cost = items + more, cost + price
+        return items, cost
 
     def _index(self, node: p.IndexNode) -> None:
         indexes, condition = self.lookups(node)
-        items = self.items * self.found(node)
+        found, cost = self.found(node)
         self.add(
             node.type,
             node.id,
-            items,
-            items + 1,
+            self.items * found,
+            self.items * cost,
             **self.loop(node),
             strategy="document",
             needsGatherNodeSort=node.sorted,
@@ -467,7 +469,7 @@ class Explanation:
             node.type,
             node.id,
             self.items,
-            self.items,
+            estimates.sort(self.items),
             elements=elements,
             stable=False,
             limit=limit if isinstance(limit, int) else 0,
@@ -553,7 +555,7 @@ def constant(expr: Expr | None, binds: Mapping[str, Any] | None) -> Any:
     return (binds or {}).get(expr.name) if isinstance(expr, ast.Bind) else None
 
 
-def list_length(expr: Expr, binds: Mapping[str, Any] | None) -> int:
+def list_length(expr: Expr, binds: Mapping[str, Any] | None, unknown: int = 100) -> int:
     if isinstance(expr, ast.Range):
         low, high = constant(expr.low, binds), constant(expr.high, binds)
         if isinstance(low, int) and isinstance(high, int):
@@ -561,7 +563,7 @@ def list_length(expr: Expr, binds: Mapping[str, Any] | None) -> int:
     if isinstance(expr, ast.ArrayLiteral):
         return len(expr.items)
     value = constant(expr, binds)
-    return len(value) if isinstance(value, list) else 100
+    return len(value) if isinstance(value, list) else unknown
 
 
 def parts_of(condition: Expr) -> Iterator[Expr]:
