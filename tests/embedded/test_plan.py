@@ -182,7 +182,7 @@ def test_costs_are_those_of_a_server(fresh: Any) -> None:
     """Figures of plans that a 3.12 server gave for collections of this size."""
     fresh.collection("many", [{"value": n} for n in range(100)], indexes=[{"type": "persistent", "fields": ["value"]}])
     fresh.collection("few", [{"id": n} for n in range(10)], indexes=[{"type": "persistent", "fields": ["id"]}])
-    fresh.collection("none", indexes=[{"type": "persistent", "fields": ["id"]}])
+    fresh.collection("bare", indexes=[{"type": "persistent", "fields": ["id"]}])
 
     def costs(query: str, **options: Any) -> list[tuple[str, float, float]]:
         nodes = fresh.plan(query, **options)["nodes"]
@@ -201,5 +201,5 @@ def test_costs_are_those_of_a_server(fresh: Any) -> None:
         ("ReturnNode", 100, 1266.39),
     ]
     assert costs("FOR p IN few FILTER p.id == 4 RETURN p")[1:] == [("IndexNode", 1, 4.37), ("ReturnNode", 1, 5.37)]
-    assert costs("FOR p IN none FILTER p.id == 25 RETURN p")[1:] == [("IndexNode", 0, 1), ("ReturnNode", 0, 1)]
+    assert costs("FOR p IN bare FILTER p.id == 25 RETURN p")[1:] == [("IndexNode", 0, 1), ("ReturnNode", 0, 1)]
     assert costs("FOR i IN [1, 2, 3] RETURN i")[-2:] == [("EnumerateListNode", 3, 5), ("ReturnNode", 3, 8)]
