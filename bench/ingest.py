@@ -6,7 +6,8 @@
 and vectors. `aql` and `import` write chunks with their embeddings in requests of a thousand, `graph` everything (two entities,
 three mentions, six relations and a link for every chunk) through `Store.apply`. `LightRAG` takes the same chunks, entities
 and relations with `ainsert_custom_kg`, if it is installed (`pip install lightrag-hku`). Rates are of wall-clock time, and of
-CPU time in brackets (other programs lengthen the former); `late` is the rate of the last tenth.
+CPU time in brackets (other programs lengthen the former); `late` is the rate of the last tenth, `slowest` the longest a single
+request took. A run of many minutes tells how far it is: one that is silent has been ended by somebody.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ from peers import graph as knowledge
 from vgraph.store import Store, connect
 from vgraph.types import Filters, GraphDelta
 
-SINGLES = 200
+SINGLES = 1000
+TOLD = 200
+"""Blocks after which it is told how far things are."""
 EVERYTHING = Filters()
 INSERT = "FOR chunk IN @chunks INSERT chunk INTO chunks"
 
@@ -52,6 +55,8 @@ class Clock:
         wall, cpu = time.perf_counter(), time.process_time()
         yield
         self.blocks.append((things, time.perf_counter() - wall, time.process_time() - cpu))
+        if len(self.blocks) % TOLD == 0:
+            print(f"    {len(self.blocks) * BATCH:>9,} chunks: {self}", flush=True)
 
     def rate(self, share: float = 1.0) -> tuple[float, float]:
         """Things a second of the last `share` of the blocks, by wall clock and by CPU."""
@@ -61,7 +66,9 @@ class Clock:
 
     def __str__(self) -> str:
         wall, cpu = self.rate()
-        return f"{wall:>9,.0f}/s ({cpu:>9,.0f}), late {self.rate(0.1)[0]:>9,.0f}/s ({self.rate(0.1)[1]:>9,.0f})"
+        late_wall, late_cpu = self.rate(0.1)
+        slowest = max(block[1] for block in self.blocks)
+        return f"{wall:>9,.0f}/s ({cpu:>9,.0f}), late {late_wall:>9,.0f}/s ({late_cpu:>9,.0f}), slowest {slowest:.2f} s"
 
 
 # -- what is written ------------------------------------------------------------------------------------------------
@@ -141,20 +148,21 @@ def graph(size: int, path: Path) -> Clock:
 # -- afterwards -----------------------------------------------------------------------------------------------------
 
 
-def seen_after(path: Path, size: int) -> list[float]:
-    """Milliseconds from writing one chunk to finding it by its vector and six of its words, sorted."""
-    spent = []
+def seen_after(path: Path, size: int) -> tuple[list[float], list[float]]:
+    """Milliseconds, and those of CPU time, from writing one chunk to finding it by its vector and six of its words, sorted."""
+    walls, cpus = [], []
     texts, vectors = captions(SINGLES, 99), embeddings(SINGLES, 99).tolist()
     with opened(path) as store:
         for number, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
             made = chunk(size + number, size // BATCH + 1000, text, vector)
-            begun = time.perf_counter()
+            begun, begun_cpu = time.perf_counter(), time.process_time()
             store.apply(GraphDelta({"chunks": (made,)}))
             words = " ".join(text.split()[:6])
             found = store.hybrid_chunks(vector, words, EVERYTHING, k=10, leg_k=20, rrf_k=60)
-            spent.append(1000 * (time.perf_counter() - begun))
+            walls.append(1000 * (time.perf_counter() - begun))
+            cpus.append(1000 * (time.process_time() - begun_cpu))
             assert any(hit.chunk == made["_key"] for hit in found), "a chunk that was written is not found"
-    return sorted(spent)
+    return sorted(walls), sorted(cpus)
 
 
 def reopened(path: Path) -> None:
@@ -179,14 +187,22 @@ def private_megabytes() -> float:
     return sizes["Anonymous"] / 1024
 
 
+def spread(spent: list[float]) -> str:
+    return f"p50 {statistics.median(spent):.1f}, p95 {spent[int(0.95 * SINGLES)]:.1f}, longest {spent[-1]:.1f} ms"
+
+
 def afterwards(path: Path, size: int) -> None:
-    spent = seen_after(path, size)
-    print(
-        f"    one chunk written and found: p50 {statistics.median(spent):.1f} ms, p95 {spent[int(0.95 * SINGLES)]:.1f} ms"
-    )
+    walls, cpus = seen_after(path, size)
+    print(f"    one chunk written and found: {spread(walls)}, of CPU time {spread(cpus)}")
     subprocess.run([sys.executable, __file__, "--reopen", str(path)], check=True)
     disk = sum(file.stat().st_size for file in path.parent.glob(path.name + "*"))
-    print(f"    disk {disk / 2**30:.2f} GiB, {disk / size / 1000:.2f} GB per million chunks", flush=True)
+    connection = sqlite3.connect(path)
+    (free,), (pages,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("freelist_count", "page_count"))
+    connection.close()
+    print(
+        f"    disk {disk / 2**30:.2f} GiB, {disk / size / 1000:.2f} GB per million chunks, {100 * free / pages:.0f} % of it free",
+        flush=True,
+    )
 
 
 # -- LightRAG -------------------------------------------------------------------------------------------------------
