@@ -299,7 +299,8 @@ def date_compare(rt: Runtime, left: Value, right: Value, first: Value, *rest: Va
     begin = end = _field(first)
     if rest and isinstance(rest[0], str) and rest[0].lower() in _UNITS:
         end, rest = _field(rest[0]), rest[1:]
-    if len(rest) > 2:
+    neither = len(rest) == 1 and _string(rest[0]) not in zones.names()  # a unit was meant as likely as a zone
+    if neither or len(rest) > 2:
         raise _NullError(1542)
     if rest:
         one = _zone(rest[0]).to_local(one)
