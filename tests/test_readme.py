@@ -94,6 +94,8 @@ def written(default: Any) -> str:
         return "none"
     if isinstance(default, tuple):
         return f"`{json.dumps([str(item) for item in default])}`"
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
     if isinstance(default, float):
         return f"`{default:g}`"
     text = default.get_secret_value() if hasattr(default, "get_secret_value") else str(default)

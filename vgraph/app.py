@@ -33,7 +33,7 @@ from vgraph.ingest.pipeline import NOTHING
 from vgraph.ingest.retention import Expired, expire
 from vgraph.ingest.run import Failed, Item, cameras_of, ingest_all
 from vgraph.ingest.similar import SimilarOptions
-from vgraph.ingest.timekeeping import FitReport, Timekeeping
+from vgraph.ingest.timekeeping import Anchor, FitReport, Moved, Span, Timekeeping
 from vgraph.media.assets import Assets
 from vgraph.media.live import Limits, source_of
 from vgraph.media.paths import checked_path
@@ -41,6 +41,7 @@ from vgraph.models import Embedder
 from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
 from vgraph.retrieve import Profile, retrieve
+from vgraph.retrieve.analytics import Analytics
 from vgraph.retrieve.search import QueryVectors
 from vgraph.settings import Settings
 from vgraph.store import Store, connect
@@ -50,7 +51,24 @@ from vgraph.store.serving import serve
 from vgraph.store.store import EmbeddingSpace, QueryResult
 from vgraph.types import Answer, Evidence, Filters, IngestReport, Progress
 
-__all__ = ["Advance", "Check", "Estimate", "Expired", "Failed", "Fault", "FitReport", "Pick", "VGraph", "diagnose", "moment", "to_json"]
+__all__ = [
+    "Advance",
+    "Anchor",
+    "Check",
+    "Estimate",
+    "Expired",
+    "Failed",
+    "Fault",
+    "FitReport",
+    "Moved",
+    "Pick",
+    "Span",
+    "Timekeeping",
+    "VGraph",
+    "diagnose",
+    "moment",
+    "to_json",
+]
 
 Advance = Callable[[Progress], None]
 """Told how far long work has come."""
@@ -170,8 +188,11 @@ class VGraph:
         retry_failed: bool = False,
         report: Advance = lambda progress: None,
         failed: Failed | None = None,
+        derived: Callable[[DeriveReport], None] = lambda done: None,
     ) -> Iterator[IngestReport]:
         """Bring video files (or every video of a folder) into the graph, several at once; a report each, as they are finished.
+
+        At the end the graph derives what it can from what is new (see `derive`), which is told to `derived`.
 
         `start` is the time of the first frame: a datetime or ISO 8601 text, naive ones in `tz`. `camera_pattern` is a regular expression
         that finds the camera's name in a file's path (its group `camera`, else its first group, else all it matches). With `retry_failed`
@@ -180,6 +201,7 @@ class VGraph:
         """
         items = self._items(paths, camera, camera_pattern, start, tz, retry_failed)
         yield from ingest_all(items, self._site(report), at_once=self.settings.flow.videos_at_once, failed=failed)
+        derived(self.derive(report=report))
 
     def watch(
         self,
@@ -204,6 +226,7 @@ class VGraph:
         feeds = [Feed(source_of(text, limits), name, tz, began) for name, text in named_sources(sources, camera)]
         how = Watch(limits, live.waiting_pieces, live.keep_recordings, stop or threading.Event())
         yield from watch_all(feeds, self._site(report), how)
+        self.derive(report=report)
 
     def estimate(
         self,
@@ -282,7 +305,8 @@ class VGraph:
                 "image", models.image_embed.name, models.image_embed.dimension, self._spec("image_embed")
             )
         return Tools(
-            embedder, models.caption, models.transcribe, models.detect, models.read, models.image_embed, models.chat
+            embedder, models.caption, models.transcribe, models.detect, models.read, models.image_embed, models.chat,
+            models.diarize,
         )
 
     def derive(self, *, report: Advance = lambda progress: None) -> DeriveReport:
@@ -401,6 +425,11 @@ class VGraph:
     def identities(self, *, report: Advance = lambda progress: None) -> Identification:
         """Which entities are one: to look at, merge, split, confirm, reject and undo; and how cameras lie to one another."""
         return Identification(self._store, _identity(self.settings), report)
+
+    @property
+    def analytics(self) -> Analytics:
+        """Who was where, when, with whom and for how long: timelines, journeys, co-presence, counts and more."""
+        return Analytics(self._store)
 
     def camera_key(self, name: str) -> str:
         """The key of a camera by its label or key. Raises NotFoundError."""

@@ -164,7 +164,11 @@ def report(done: IngestReport) -> None:
 def _spent(spent: Mapping[str, Any]) -> str:
     """What a stage's calls cost, in words."""
     tokens = spent["input_tokens"] + spent["output_tokens"]
-    parts = [f"{spent['calls']} calls", f"{tokens} tokens" if tokens else "", f"{spent['money']:.4f}" if spent["money"] else ""]
+    parts = [
+        f"{spent['calls']} calls",
+        f"{tokens} tokens" if tokens else "",
+        f"{spent['money']:.4f}" if spent["money"] else "",
+    ]
     return " ".join(part for part in parts if part)
 
 
@@ -274,7 +278,9 @@ def documents(found: Sequence[Mapping[str, Any]], zones: Mapping[str, str]) -> N
 def clock_facts(facts: Mapping[str, Any]) -> None:
     """A camera's zone and clock, then its recordings."""
     kept, tz = facts["clock"], facts["tz"]
-    out.print(f"[bold]{escape(facts['label'])}[/]  zone {escape(tz)}  clock: {_clock_source(kept['source'])}, {len(kept['anchors'])} anchors")
+    out.print(
+        f"[bold]{escape(facts['label'])}[/]  zone {escape(tz)}  clock: {_clock_source(kept['source'])}, {len(kept['anchors'])} anchors"
+    )
     for span in ({**kept, "from_ms": None}, *kept["spans"]):
         since = "" if span["from_ms"] is None else f" from {wall(span['from_ms'], tz)} on"
         drift = f", drift {span['drift_ppm']:g} ppm" if span["drift_ppm"] else ""
@@ -302,9 +308,13 @@ def fit(report: FitReport, tz: str) -> None:
         out.print(f"{escape(start.title)}: its clock began at {wall(start.own_ms, tz)} ({told}; was {was})")
     for span in report.spans if report.anchors else ():
         since = "" if span.from_ms is None else f" from {wall(span.from_ms, tz)} on"
-        out.print(f"true = own {span.offset_ms / 1000:+.3f} s, drift {span.drift_ppm:g} ppm, {_doubt(span.uncertainty_ms)}{since}")
+        out.print(
+            f"true = own {span.offset_ms / 1000:+.3f} s, drift {span.drift_ppm:g} ppm, {_doubt(span.uncertainty_ms)}{since}"
+        )
     if report.anchors:
-        out.print(f"{report.anchors} anchors, {len(report.outliers)} of them left out, the others off by {report.residual_ms} ms")
+        out.print(
+            f"{report.anchors} anchors, {len(report.outliers)} of them left out, the others off by {report.residual_ms} ms"
+        )
     note(f"{report.moved.records} records of {report.moved.documents} documents moved")
 
 
@@ -325,6 +335,42 @@ def _started(document: Mapping[str, Any], zones: Mapping[str, str]) -> str:
     if document["start_source"] == "unknown":
         return "unknown"
     return wall(document["start_ms"], zones.get(document["camera"], "UTC"))
+
+
+MOMENTS = frozenset({"start_ms", "end_ms", "first_ms", "last_ms", "left_ms", "came_ms", "at_ms"})
+"""Attributes of rows that are times of day; every other one in `_ms` is a length of time."""
+
+
+def intervals(found: Sequence[Mapping[str, Any]], zones: Mapping[str, str]) -> None:
+    """Rows of an interval query as a table, times as the only camera's clock shows them, else in UTC."""
+    if not found:
+        note("nothing")
+        return
+    kept = set(zones.values())
+    zone = kept.pop() if len(kept) == 1 else "UTC"
+    shown = [name for name in found[0] if name not in ("entity", "chunks", "chunk")]
+    table(
+        [name.removesuffix("_ms") for name in shown],
+        [[_interval(name, row[name], zone) for name in shown] for row in found],
+    )
+
+
+def _interval(name: str, value: Any, zone: str) -> str:
+    match value:
+        case None:
+            return "-"
+        case int() if name in MOMENTS:
+            return wall(value, zone)
+        case int() if name.endswith("_ms"):
+            return f"{value / 1000:g} s"
+        case list():
+            return ", ".join(str(item) for item in value)
+        case dict():
+            named = value.get("name") or value.get("of") or value.get("camera", "")
+            times = [_interval(key, value[key], zone) for key in ("at_ms", "start_ms", "end_ms") if key in value]
+            return " ".join([str(named), *times])
+        case _:
+            return str(value)
 
 
 def communities(found: Sequence[Mapping[str, Any]], zones: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from vgraph.cli import ask, cameras, clock, database, derive, entities, evals, graph, ingest, machine
+from vgraph.cli import analytics, ask, cameras, clock, database, derive, entities, evals, graph, ingest, machine
 from vgraph.cli.console import Guarded
 
 app = typer.Typer(
@@ -40,6 +40,7 @@ COMMANDS = (
 """In the order of the help."""
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(analytics.analytics, name="analytics")
 app.add_typer(cameras.cameras, name="cameras")
 app.add_typer(clock.clock, name="clock")
 app.add_typer(entities.entities, name="entities")

@@ -17,6 +17,7 @@ EXTRACTIVE = "extractive"
 NOTES_LIMIT = 24_000
 """Characters of notes shown to a model: about 6,000 tokens."""
 TITLE_NAMES = 4
+ENDING = re.compile(r"(?<=[.!?।])\s+|(?<=[。！？])")
 WORD = re.compile(r"\w+", re.UNICODE)
 NO_SPACES = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Scripts written without spaces: their signs are counted one by one."""
@@ -80,9 +81,9 @@ def _flat(text: str) -> str:
 
 
 def extracted(material: Material, sentences: int) -> Summary:
-    """The commonest names as title; as summary the lines whose words are the most frequent, in order of time."""
+    """The commonest names as title; as summary the sentences whose words are the most frequent, in order of time."""
     names = [name for name, _ in sorted(material.names.items(), key=lambda item: (-item[1], item[0]))]
-    chosen = most_telling(material.lines, sentences)
+    chosen = most_telling([part for line in material.lines for part in ENDING.split(line)], sentences)
     title = ", ".join(names[:TITLE_NAMES]) or (" ".join(chosen[0].split()[:8]) if chosen else "nothing described")
     return Summary(title, " ".join(map(_sentence, chosen)), EXTRACTIVE)
 
