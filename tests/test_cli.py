@@ -320,7 +320,7 @@ def test_a_database_file_that_is_none_is_told_and_left_alone(spoil: Spoil, here:
         (["search", "x", "--document", "\udcff"], 4, "no document"),
         (["delete", "\udcff", "--yes"], 4, "no document"),
         (["ingest", "dock.mp4", "--camera", "\udcff"], 2, "not valid UTF-8"),
-        (["ingest", "https://example.com/a.mp4"], 2, "download the video"),
+        (["ingest", "https://example.com/a.mp4"], 2, "vgraph watch"),
         (["ingest", "."], 0, ""),
         (["ingest", "dock.mp4", "--tz", "Moon/Sea"], 2, "time zone 'Moon/Sea' is not known"),
         (["ingest", "dock.mp4", "--start", "x"], 2, "'x' is not a time"),
