@@ -152,3 +152,12 @@ def test_some_system_collections_have_one_permission_for_everybody(app: App) -> 
         "rw",
     ]
     assert level("reader", "d", "_graphs") == "ro" and level("nobody", "d", "_frontend") == "rw"
+
+
+def test_a_token_is_renewed_for_its_owner(app: App) -> None:
+    body = json.dumps({"username": "reader", "password": "reader"})
+    header = {"authorization": f"bearer {app.handle(Request.make('POST', '/_open/auth', body=body)).json()['jwt']}"}
+    renewed = app.handle(Request.make("POST", "/_db/d/_open/auth/renew", headers=header)).json()["jwt"]
+    header = {"authorization": f"bearer {renewed}"}
+    assert app.handle(Request.make("GET", "/_db/d/_api/collection", headers=header)).status == 200
+    assert app.handle(Request.make("POST", "/_open/auth/renew")).status == 401

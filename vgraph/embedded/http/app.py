@@ -137,7 +137,7 @@ class App:
     def _check_access(self, context: Context) -> None:
         """The database has to be there (1228), and with authentication be open to the user (11)."""
         request = context.request
-        if request.path == "/_open/auth" or self._finds_out(request):
+        if request.path.startswith("/_open/auth") or self._finds_out(request):
             return
         if self.authenticate:
             with self.engine.reading() as txn:

@@ -27,6 +27,13 @@ def log_in(context: Context) -> Answer:
         return json_answer({"jwt": users.token(txn, owner)})
 
 
+@routes.on("POST", "/_open/auth/renew")
+def renew(context: Context) -> Answer:
+    """A new token for who has proved who he is."""
+    with context.app.engine.reading() as txn:
+        return json_answer({"jwt": users.token(txn, context.user)})
+
+
 @routes.on("GET", "/_api/user")
 def list_users(context: Context) -> Answer:
     with context.app.engine.reading() as txn:
