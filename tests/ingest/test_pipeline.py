@@ -237,7 +237,7 @@ class FailingCaptioner:
     name = "failing"
     broken = True
 
-    def caption(self, segment: Segment, frames: object, transcript: str) -> tuple[Caption, ...]:
+    def caption(self, segment: Segment, frames: object, transcript: str, marks: object = ()) -> tuple[Caption, ...]:
         if self.broken and segment.index == 1:
             raise ModelError("timed out", stage="caption", model=self.name)
         return (Caption(segment.offset_ms, segment.end_offset_ms, f"segment {segment.index}", self.name),)

@@ -1,13 +1,10 @@
 """Detections joined into tracks."""
 
-import itertools
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from vgraph.models.tracking import Tracker, assignment, track
+from vgraph.models.tracking import Tracker, rhythm, track
 from vgraph.types import Box, Detection
 
 
@@ -96,31 +93,25 @@ def test_nothing_is_no_track():
     assert track([]) == ()
 
 
-@given(
-    st.integers(1, 5).flatmap(
-        lambda columns: st.lists(
-            st.lists(st.integers(-20, 20), min_size=columns, max_size=columns), min_size=1, max_size=5
-        )
-    )
-)
-def test_assignment_is_as_cheap_as_the_cheapest_of_all(costs):
-    pairs = assignment(costs)
-    rows, columns = len(costs), len(costs[0])
-    assert len(pairs) == min(rows, columns)
-    assert len({row for row, _ in pairs}) == len({column for _, column in pairs}) == len(pairs)
-    if rows <= columns:
-        every = (
-            sum(costs[row][column] for row, column in enumerate(order))
-            for order in itertools.permutations(range(columns), rows)
-        )
-    else:
-        every = (
-            sum(costs[row][column] for column, row in enumerate(order))
-            for order in itertools.permutations(range(rows), columns)
-        )
-    assert sum(costs[row][column] for row, column in pairs) == min(every)
+def test_one_that_is_fast_for_the_rhythm_is_caught_again():
+    assert len(track(walk(0, 20, range(0, 4000, 500)))) == 1, "its boxes never overlap"
 
 
-@pytest.mark.parametrize("costs", [[], [[]], [[], []]])
-def test_nothing_to_assign(costs):
-    assert assignment(costs) == []
+def test_the_rhythm_is_the_commonest_distance_between_moments():
+    assert rhythm([0, 0, 200, 400, 400, 800, 1000]) == 200
+    assert rhythm([5]) == rhythm([]) == 200
+    assert rhythm([0, 33, 67, 100, 133, 167]) == 33
+
+
+@pytest.mark.parametrize("step_ms", [40, 200, 1000])
+def test_a_track_waits_for_a_time_whatever_the_rhythm(step_ms):
+    path = walk(0, 1, range(0, 20_000, step_ms))
+    assert len(track([d for d in path if not 8_000 < d.offset_ms < 9_000])) == 1
+    assert len(track([d for d in path if not 8_000 < d.offset_ms < 14_000])) == 2
+
+
+def test_many_are_followed_without_mixing_them_up():
+    everybody = [d for lane in range(12) for d in walk(10 * lane, 5, range(0, 6000, 200), y=60.0 * lane)]
+    found = track(everybody)
+    assert len(found) == 12
+    assert all(len({d.box.y for d in each.detections}) == 1 for each in found)

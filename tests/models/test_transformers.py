@@ -9,7 +9,7 @@ from vgraph.models.loading import installed
 from vgraph.models.transformers import TransformersDetector, TransformersImages
 from vgraph.types import Frame
 
-from .tiny import jpeg, tiny_clip, tiny_detector
+from .tiny import jpeg, tiny_clip, tiny_detector, tiny_siglip
 
 needs_package = pytest.mark.skipif(
     not (installed("transformers") and installed("torch")), reason="transformers is not installed"
@@ -41,6 +41,21 @@ def test_a_clip_checkpoint_loads_and_embeds_both_sides(tmp_path):
     assert model.embed_images([]).shape == (0, 16)
     with pytest.raises(ModelError, match="failed to open a picture"):
         model.embed_images([b"not a picture"])
+
+
+@needs_package
+@pytest.mark.slow
+def test_a_siglip_checkpoint_loads_and_pads_texts_to_the_length_it_was_trained_on(tmp_path):
+    model = TransformersImages(str(tiny_siglip(tmp_path / "siglip")))
+    pictures, texts = model.embed_images([jpeg("red"), jpeg("blue")]), model.embed_texts(["a van", "a van " * 50, ""])
+    assert (pictures.shape, texts.shape, model.dimension, model.name) == ((2, 32), (3, 32), 32, "transformers:siglip")
+    assert np.linalg.norm(np.concatenate([pictures, texts]), axis=1) == pytest.approx(np.ones(5), abs=1e-4)
+    fed = {}
+    _, whole = model._loaded
+    original = whole.get_text_features
+    whole.get_text_features = lambda **inputs: fed.update(inputs) or original(**inputs)
+    model.embed_texts(["a", "a longer text"])
+    assert fed["input_ids"].shape == (2, 16)
 
 
 @needs_package

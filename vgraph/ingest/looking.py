@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vgraph.ingest.job import Job
 from vgraph.ingest.keys import chunk_key
+from vgraph.media.frames import distance_ms
 from vgraph.types import Frame, Segment, StoredFrame, TextRead
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _decoded(job: Job, segment: Segment) -> Look:
     damage: list[str] = []
     failed: list[str] = []
     span = {"start_ms": segment.offset_ms, "end_ms": segment.end_offset_ms}
-    for frame in job.frames(options.frame_every_ms, **span, warn=damage.append):
+    for frame in job.frames(_distance_ms(job, segment), **span, warn=damage.append):
         kept = job.assets.save(job.place.document, frame, width=options.frame_width, quality=options.jpeg_quality)
         stored.append(kept)
         if _is_read(job, segment, frame.offset_ms):
@@ -85,7 +86,11 @@ def _decoded(job: Job, segment: Segment) -> Look:
 
 
 def _is_read(job: Job, segment: Segment, offset_ms: int) -> bool:
-    return (offset_ms - segment.offset_ms) % job.options.read_every_ms < job.options.frame_every_ms
+    return (offset_ms - segment.offset_ms) % job.options.read_every_ms < _distance_ms(job, segment)
+
+
+def _distance_ms(job: Job, segment: Segment) -> int:
+    return distance_ms(segment, job.options.frame_every_ms, job.options.scene_frames)
 
 
 def _read(job: Job, frame: Frame) -> tuple[tuple[TextRead, ...], tuple[str, ...]]:

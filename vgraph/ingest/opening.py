@@ -14,9 +14,10 @@ from vgraph.ingest.job import Job, Notes, Outcome, Report, Seal
 from vgraph.ingest.keys import camera_key, document_key
 from vgraph.ingest.ledger import COMPLETE, configurations
 from vgraph.ingest.moving import follow
+from vgraph.ingest.naming import confirmed_names
 from vgraph.ingest.options import Options, Tools
 from vgraph.ingest.place import place_of, seen_start, start_of
-from vgraph.ingest.remembered import remembering
+from vgraph.ingest.remembered import GIVEN, remembering
 from vgraph.media.assets import Assets
 from vgraph.media.detection_table import Detections
 from vgraph.media.sidecars import read_meta, read_sidecars
@@ -106,13 +107,20 @@ def made_job(
     """A job with its models, what of it is finished, and nothing left of another configuration."""
     calls = Calls(site.store.ledgers, place.document, site.shared)
     tools = remembering(with_given(site.tools, sidecars), calls)
-    stages = configurations(site.options, tools, sidecars)
+    names = _names(site, tools, place.document)
+    stages = configurations(site.options, tools, sidecars, names)
     ledger, anew = cleared(site.store, place.document, stages, again=again)
     outcome: Outcome = "ingested" if anew or not ledger else "resumed"
     return Job(
         video, sidecars, place, site.options, tools, site.store, site.assets, site.report, notes, stages, ledger, seal, calls,
-        site.shared, outcome, _looked(ledger),
+        site.shared, outcome, _looked(ledger), names=names,
     )  # fmt: skip
+
+
+def _names(site: Site, tools: Tools, document: str) -> Mapping[str, str]:
+    """Whom tracks were confirmed to be, where a captioner is to see it."""
+    seen = site.options.draw_tracks and tools.captioner is not None and tools.captioner.name != GIVEN
+    return confirmed_names(site.store, document) if seen else {}
 
 
 def cleared(
@@ -128,7 +136,8 @@ def cleared(
     stale = {collection for collection, stage in KEPT.items() if _is_stale(entries, stage, stages[stage])}
     anew = bool(stale) or any(entry["config"] != stages["chunks"] for entry in made)
     if anew or any(entry["state"] != "done" for entry in made) or (again and made):
-        store.removal.graph_part(document, also=sorted(stale), keep=[s for c, s in KEPT.items() if c not in stale])
+        kept = ["segment", *(s for c, s in KEPT.items() if c not in stale)]
+        store.removal.graph_part(document, also=sorted(stale), keep=kept)
         entries = store.ledgers.stages(document)
     return entries, anew
 

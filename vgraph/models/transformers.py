@@ -20,7 +20,7 @@ DEFAULT_IMAGES: Final = "google/siglip2-base-patch16-224"
 _BATCH: Final = 16
 
 
-class _Loaded:
+class Loaded:
     """A model and its processor, loaded when first needed."""
 
     def __init__(self, model: str, *, name: str | None = None, device: str = "cpu", threads: int = 2) -> None:
@@ -37,7 +37,7 @@ class _Loaded:
             return getattr(package, processor).from_pretrained(self._source), made
 
 
-class TransformersDetector(_Loaded):
+class TransformersDetector(Loaded):
     """Any model of AutoModelForObjectDetection: RT-DETR, DETR, YOLOS and their kind. Labels are the model's own."""
 
     def __init__(self, model: str, *, threshold: float = 0.5, batch: int = 4, **loading: Any) -> None:
@@ -78,7 +78,7 @@ class TransformersDetector(_Loaded):
             yield Detection(frame.offset_ms, names.get(label, f"class {label}"), box, score, self.name)
 
 
-class TransformersImages(_Loaded):
+class TransformersImages(Loaded):
     """Pictures and texts in one space, by a CLIP or SigLIP model."""
 
     @cached_property

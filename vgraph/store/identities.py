@@ -34,6 +34,10 @@ class Identities:
         """Entities by key: {_key, type, name, aliases, description, embedding, name_keys, canonical}."""
         return list(run(self._db, "identity_profiles", keys=list(keys)))
 
+    def states(self, keys: Sequence[str]) -> list[dict[str, Any]]:
+        """Entities by key: {_key, type, name, cameras, canonical, called, doubt, resolved, followed}."""
+        return list(run(self._db, "identity_states", keys=list(keys)))
+
     def facts(self, keys: Sequence[str], *, most: int, recent: int) -> list[dict[str, Any]]:
         """Entities by key with at most so many of their mentions and relations, and the looks of their last tracks."""
         return list(run(self._db, "identity_facts", ids=_ids(keys), most=most, recent=recent))
@@ -48,11 +52,13 @@ class Identities:
         """Keys of entities that share a name key which at most `most` share."""
         return list(run(self._db, "identity_blocks", name_keys=list(name_keys), most=most + 1))
 
-    def near(self, keys: Sequence[str], kind: str, *, least: float, probe: int) -> list[list[str]]:
-        """Pairs of keys: an entity of a type with those of the `probe` nearest whose cosine is at least `least`."""
+    def near(self, keys: Sequence[str], kind: str, *, least: float, probe: int, lists: int) -> list[list[str]]:
+        """Pairs of keys: an entity of a type with those of the `probe` nearest, as far as the index finds them in so many of its lists,
+        whose cosine is at least `least`; the nearest first.
+        """
         binds: dict[str, Any] = {"keys": list(keys), "type": kind, "least": least, "probe": probe}
         try:
-            return list(run(self._db, "identity_near", **binds))
+            return list(run(self._db, "identity_near", lists=lists, **binds))
         except StoreError as error:
             if error.number not in NO_VECTOR_INDEX:
                 raise

@@ -23,13 +23,20 @@ def entity_type(label: str) -> str:
     return "animal" if label in ANIMALS else "object"
 
 
+def identity_of(document: str, track: str) -> str:
+    """The stable identity of the entity that a track shows."""
+    return content_key("track", document, track)
+
+
 def followed(signals: Signals, document: str) -> Iterator[tuple[str, Mention, int, int]]:
     """(track id, entity, offsets) for tracks of recognised objects in a segment; each track is its own entity, and bare motion is none."""
     for track in signals.tracks:
         if track.label != MOTION:
             part = clip_track(track, signals.segment)
-            identity = content_key("track", document, track.id)
             mention = Mention(
-                f"{track.label} {track.id}", entity_type(track.label), identity, confidence=part.confidence
+                f"{track.label} {track.id}",
+                entity_type(track.label),
+                identity_of(document, track.id),
+                confidence=part.confidence,
             )
             yield track.id, mention, part.offset_ms, part.end_offset_ms
