@@ -53,6 +53,7 @@ OWNED_BY: dict[str, set[str]] = {
     "transformers": {"models"},
     "sentence_transformers": {"models"},
     "faster_whisper": {"models"},
+    "whisperx": {"models"},
     "rapidocr": {"models"},
     "onnxruntime": {"models"},
     "openai": {"models"},
@@ -67,7 +68,7 @@ OWNED_BY: dict[str, set[str]] = {
     "networkx": {"ingest", "integrations"},
 }
 
-LAZY = ("torch", "transformers", "sentence_transformers", "faster_whisper", "rapidocr", "onnxruntime", "llama_index")
+LAZY = ("torch", "transformers", "sentence_transformers", "faster_whisper", "whisperx", "rapidocr", "onnxruntime", "llama_index")
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -113,13 +113,15 @@ class MediaSettings(Section):
 class ModelSettings(Section):
     """Which model does what: `auto`, `none`, or `provider[:model]`, where model is a hub id, a path or an endpoint's own name.
 
-    caption: openai, transformers. transcribe: openai, faster-whisper. embed: openai, sentence-transformers, wordllama. image_embed: transformers,
+    caption: openai, transformers. transcribe: openai, faster-whisper, whisperx. diarize: whisperx.
+    embed: openai, sentence-transformers, wordllama. image_embed: transformers,
     sentence-transformers. detect: transformers, onnx, motion. read: rapidocr. chat: openai. `auto` takes the first that is configured,
     or installed with its weights on this disk; it downloads nothing (see `vgraph doctor`).
     """
 
     caption: str = "auto"
     transcribe: str = "auto"
+    diarize: str = "auto"
     embed: str = "auto"
     image_embed: str = "auto"
     detect: str = "auto"

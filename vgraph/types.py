@@ -215,6 +215,23 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """Somebody speaks from `offset_ms` to `end_offset_ms`; turns of different speakers may overlap."""
+
+    offset_ms: int
+    end_offset_ms: int
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diarized:
+    """Who speaks when in one piece of sound, under labels of that piece; `voices` maps a label to its embedding, where there is one."""
+
+    turns: tuple[Turn, ...]
+    voices: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Box:
     x: float
     y: float
@@ -291,7 +308,8 @@ class TextRead:
 class Extraction:
     """Entities and relations of one chunk. `method` is `model:<name>` or `structured` (no model: the given signals).
 
-    `failed`: a model was asked and gave nothing usable for a part of it, so that asking again later may give more.
+    `failed`: a model was asked and gave nothing usable for a part of it, so that asking again later may give more. What was beyond the
+    model's limits is told in the warnings alone: asking the same again does not help.
     """
 
     entities: tuple[Mention, ...]

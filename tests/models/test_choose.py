@@ -63,6 +63,7 @@ def test_a_bare_machine_embeds_by_wordllama_finds_motion_and_says_what_is_missin
     assert specs(models) == {
         "caption": "none",
         "transcribe": "none",
+        "diarize": "none",
         "embed": "wordllama",
         "image_embed": "none",
         "detect": "motion",
@@ -83,6 +84,7 @@ def test_a_configured_endpoint_comes_first(bare):
     assert {need: spec for need, spec in specs(models).items() if spec.startswith("openai")} == {
         "caption": "openai:v",
         "transcribe": "openai:t",
+        "diarize": "none",
         "embed": "openai:e",
         "chat": "openai:c",
     }
@@ -106,6 +108,7 @@ def test_installed_models_with_weights_here_come_before_the_offline_ones(full):
     assert specs(models) == {
         "caption": "none",
         "transcribe": "faster-whisper:small",
+        "diarize": "whisperx:pyannote/speaker-diarization-community-1",
         "embed": "sentence-transformers:BAAI/bge-small-en-v1.5",
         "image_embed": "transformers:google/siglip2-base-patch16-224",
         "detect": "transformers:PekingU/rtdetr_v2_r18vd",

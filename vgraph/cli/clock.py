@@ -12,8 +12,7 @@ from vgraph.cli.console import After, Before, Cameras, Json, filters, opened, pr
 from vgraph.errors import UserError
 
 if TYPE_CHECKING:
-    from vgraph.ingest.moving import Moved
-    from vgraph.ingest.timekeeping import Timekeeping
+    from vgraph.app import Moved, Timekeeping
 
 clock = typer.Typer(
     help="Cameras' clocks: what they show, and what the time truly was.", no_args_is_help=True, rich_markup_mode=None
@@ -51,8 +50,7 @@ def set_clock(
     json: Json = False,
 ) -> None:
     """Set a camera's clock, or its zone. The times of all its records follow."""
-    from vgraph.app import moment
-    from vgraph.ingest.clock import Span
+    from vgraph.app import Span, moment
 
     if offset is None and tz is None:
         raise UserError("nothing to set: give --offset, --tz or both")
@@ -85,8 +83,7 @@ def anchor(
 ) -> None:
     """Note a moment of which both the camera's own and the true time are known, for `vgraph clock fit`."""
     from vgraph import terminal
-    from vgraph.app import moment
-    from vgraph.ingest.clock import Anchor
+    from vgraph.app import Anchor, moment
 
     if (own is None) == (document is None or offset is None):
         raise UserError("an anchor needs the camera's own time: either --own, or --document with --offset")

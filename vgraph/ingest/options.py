@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
-from vgraph.models import Captioner, ChatModel, Detector, Embedder, ImageEmbedder, Reader, Transcriber
+from vgraph.models import Captioner, ChatModel, Detector, Diarizer, Embedder, ImageEmbedder, Reader, Transcriber
 
 T = TypeVar("T")
 Stage = Literal["start", "segment", "hear", "follow", "look", "read", "caption", "extract", "embed", "chunks"]
@@ -75,6 +75,7 @@ class Tools:
     reader: Reader | None = None
     image_embedder: ImageEmbedder | None = None
     chat: ChatModel | None = None
+    diarizer: Diarizer | None = None
 
     def names(self) -> dict[str, str]:
         """Need -> name of the model that serves it."""

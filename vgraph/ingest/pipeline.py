@@ -18,7 +18,7 @@ from vgraph.ingest.chunks import Chunk, Signals, overlapping
 from vgraph.ingest.extract import names_of
 from vgraph.ingest.following import followed
 from vgraph.ingest.graph import Vectors, batch_entities, chunks_delta, embedded, entity_text
-from vgraph.ingest.hearing import heard
+from vgraph.ingest.hearing import heard, numbered_speakers
 from vgraph.ingest.job import Job, Notes, Outcome, seal_of
 from vgraph.ingest.keys import content_key
 from vgraph.ingest.ledger import COMPLETE, ORDER
@@ -89,7 +89,7 @@ def see(
 
     Decoding runs ahead of the models, and the models' calls side by side, both within bounds.
     """
-    known = names_of(job.sidecars.captions)
+    known = {**numbered_speakers(utterances, job.place.document), **names_of(job.sidecars.captions)}
     done = 0
     pieces = units(segments, job.options, job.tools.chat)
     waiting = [unit for unit in pieces if not job.done(_name("chunks", unit), "chunks")]

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 from vgraph.ingest.calls import Call, Calls, is_remote
 from vgraph.ingest.keys import content_key
 from vgraph.ingest.options import Tools
-from vgraph.models import Captioner, ChatModel, Detector, Embedder, Reader, Transcriber
+from vgraph.models import Captioner, ChatModel, Detector, Diarizer, Embedder, Reader, Transcriber
 from vgraph.models.speech import Listener, joined, stretches
 from vgraph.types import (
     AudioPiece,
     Caption,
     Completion,
     Detection,
+    Diarized,
     Frame,
     Mark,
     Message,
@@ -54,6 +55,7 @@ def remembering(tools: Tools, calls: Calls) -> Tools:
         tools,
         captioner=_unless_given(tools.captioner, RememberedCaptioner, calls),
         transcriber=_unless_given(tools.transcriber, RememberedTranscriber, calls),
+        diarizer=_unless_given(tools.diarizer, RememberedDiarizer, calls),
         detector=_unless_given(tools.detector, RememberedDetector, calls),
         reader=_unless_given(tools.reader, RememberedReader, calls),
         chat=_unless_given(tools.chat, RememberedChat, calls),
@@ -176,6 +178,21 @@ class RememberedTranscriber(_Remembered):
         if isinstance(self._transcriber, Listener):
             return self._transcriber.hear(piece, language)
         return tuple(self._transcriber.transcribe([piece], language))
+
+
+class RememberedDiarizer(_Remembered):
+    """A call a window of sound."""
+
+    def __init__(self, diarizer: Diarizer, calls: Calls) -> None:
+        super().__init__(diarizer, calls)
+        self._diarizer = diarizer
+        self.window_ms = diarizer.window_ms
+
+    def diarize(self, piece: AudioPiece) -> Diarized:
+        request = content_key("diarize", piece.offset_ms, piece.sample_rate, _digest(piece.samples.tobytes()))
+        call = Call("hear", self._diarizer, request, minutes=len(piece.samples) / piece.sample_rate / 60)
+        heard: Diarized = made(Diarized, self._calls.answer(call, lambda: plain(Diarized, self._diarizer.diarize(piece))))
+        return heard
 
 
 class RememberedDetector(_Remembered):

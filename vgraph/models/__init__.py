@@ -13,6 +13,7 @@ from vgraph.types import (
     Caption,
     Completion,
     Detection,
+    Diarized,
     Frame,
     Mark,
     Message,
@@ -48,6 +49,16 @@ class Transcriber(Protocol):
     name: str
 
     def transcribe(self, audio: Iterable[AudioPiece], language: str | None = None) -> Iterator[Utterance]: ...
+
+
+@runtime_checkable
+class Diarizer(Protocol):
+    """Tells voices apart: who speaks when in a piece of sound of up to `window_ms`, under labels of that piece."""
+
+    name: str
+    window_ms: int
+
+    def diarize(self, piece: AudioPiece) -> Diarized: ...
 
 
 @runtime_checkable

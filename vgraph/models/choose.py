@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vgraph.errors import MissingDependency, UserError
-from vgraph.models import Captioner, ChatModel, Detector, Embedder, ImageEmbedder, Reader, Transcriber
+from vgraph.models import Captioner, ChatModel, Detector, Diarizer, Embedder, ImageEmbedder, Reader, Transcriber
 from vgraph.models.captions import DIMENSIONS, VisionCaptioner
 from vgraph.models.endpoint import Endpoint
 from vgraph.models.faster_whisper import FasterWhisper
@@ -28,11 +28,12 @@ from vgraph.models.sentence_transformers import SentenceTransformerEmbedder, Sen
 from vgraph.models.transformers import TransformersDetector, TransformersImages
 from vgraph.models.transformers_vision import TransformersCaptioner
 from vgraph.models.voice import Voice, gate
+from vgraph.models.whisperx import DIARIZATION, WhisperX, WhisperXDiarizer
 from vgraph.models.wordllama import WordLlamaEmbedder
 from vgraph.types import Usage
 
 ENTITY_TYPES: Final = ("person", "vehicle", "object", "location", "organisation", "event", "animal")
-NEEDS: Final = ("caption", "transcribe", "embed", "image_embed", "detect", "read", "chat")
+NEEDS: Final = ("caption", "transcribe", "diarize", "embed", "image_embed", "detect", "read", "chat")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,7 @@ class Wanted:
 
     caption: str = "auto"
     transcribe: str = "auto"
+    diarize: str = "auto"
     embed: str = "auto"
     image_embed: str = "auto"
     detect: str = "auto"
@@ -82,6 +84,7 @@ class Models:
 
     caption: Captioner | None
     transcribe: Transcriber | None
+    diarize: Diarizer | None
     embed: Embedder | None
     image_embed: ImageEmbedder | None
     detect: Detector | None
@@ -201,6 +204,22 @@ PROVIDERS: Final[Mapping[str, Mapping[str, Provider]]] = {
             default="small",
             hub="Systran/faster-whisper-small",
             weights="model.bin",
+        ),
+        "whisperx": Provider(
+            lambda order: WhisperX(order.model, download=not order.on_disk, **order.loading, **order.hearing),
+            ("whisperx",),
+            default="small",
+            hub="Systran/faster-whisper-small",
+            weights="model.bin",
+            automatic=False,
+        ),
+    },
+    "diarize": {
+        "whisperx": Provider(
+            lambda order: WhisperXDiarizer(order.model, name=order.name or None, device=order.site.wanted.device),
+            ("whisperx",),
+            default=DIARIZATION,
+            weights="config.yaml",
         ),
     },
     "embed": {

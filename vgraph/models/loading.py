@@ -22,6 +22,7 @@ EXTRAS: Final = {
     "torch": "vision",
     "sentence_transformers": "local",
     "faster_whisper": "audio",
+    "whisperx": "whisperx",
     "rapidocr": "ocr",
 }
 """The extra of vgraph that brings each package in; empty for the core's own."""

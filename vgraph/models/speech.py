@@ -267,12 +267,18 @@ def _letters(word: str) -> str:
 
 
 def unbroken(utterance: Utterance) -> Iterator[Utterance]:
-    """An utterance split where its words pause for a second or more; text keeps the spacing that its language has."""
+    """An utterance split where its words pause for a second or more."""
     words = utterance.words
-    starts = [0, *(n for n in range(1, len(words)) if words[n].offset_ms - words[n - 1].end_offset_ms >= _PAUSE_MS)]
+    pauses = (n for n in range(1, len(words)) if words[n].offset_ms - words[n - 1].end_offset_ms >= _PAUSE_MS)
+    yield from parts_of(utterance, [0, *pauses])
+
+
+def parts_of(utterance: Utterance, starts: Sequence[int]) -> Iterator[Utterance]:
+    """An utterance split before its words of these numbers, the first of them 0; text keeps the spacing that its language has."""
     if len(starts) == 1:
         yield utterance
         return
+    words = utterance.words
     places = [*_places(utterance), len(utterance.text)]
     for start, end in pairwise([*starts, len(words)]):
         own = words[start:end]
