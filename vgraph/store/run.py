@@ -40,7 +40,7 @@ class Transaction:
                 self._open.abort_transaction()
 
 
-def run(db: schema.Database, name: str, *, stream: bool = False, **binds: Any) -> Iterable[Any]:
+def run(db: schema.Database, name: str, /, *, stream: bool = False, **binds: Any) -> Iterable[Any]:
     """Run a query of `arango/queries` by name. Reading errors of a lazy cursor are translated too."""
     file = query(name)
     named = {f"@{bind}" if f"@@{bind}" in file.binds else bind: value for bind, value in binds.items()}

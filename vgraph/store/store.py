@@ -325,6 +325,22 @@ class Store:
         binds = filter_binds(filters)
         return list(run(self._db, "coverage", **{name: binds[name] for name in ("cameras", "start_ms", "end_ms")}))
 
+    def named_entities(
+        self, name: str, types: Sequence[str] | None, *, fuzzy: bool, limit: int
+    ) -> list[dict[str, Any]]:
+        """Entities that may be meant by a name, the likeliest first: {_key, canonical, type, name, aliases}."""
+        binds: dict[str, Any] = {"name": name, "types": None if types is None else list(types), "fuzzy": fuzzy}
+        return list(run(self._db, "named_entities", limit=limit, **binds))
+
+    def match_relations(
+        self, sources: Sequence[str] | None, targets: Sequence[str] | None, relations: Sequence[str] | None, filters: Filters, *,
+        limit: int,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Relations by their ends (ids), kind and time, in order of time; None is anything."""
+        given = {"sources": sources, "targets": targets, "relations": relations}
+        binds: dict[str, Any] = {name: None if value is None else list(value) for name, value in given.items()}
+        return list(run(self._db, "match_relations", limit=limit, **binds, **filter_binds(filters)))
+
     # --- a user's own AQL -----------------------------------------------------------------------------------------------
 
     def aql(
