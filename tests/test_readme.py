@@ -131,11 +131,13 @@ def test_the_commands_table_names_nothing_else() -> None:
 
 
 def test_every_exit_code_stands_in_the_readme() -> None:
-    from vgraph import cli, errors
+    from vgraph import errors
+    from vgraph.cli.console import INTERRUPTED, NOBODY_READS
+    from vgraph.cli.graph import FAULTS
 
     raised = {kind.exit_code for kind in vars(errors).values() if hasattr(kind, "exit_code")}
     named = {int(code) for code in table("### Exit codes") if code.isdigit()}
-    assert raised | {0, cli.INTERRUPTED, cli.NOBODY_READS} == named
+    assert raised | {0, INTERRUPTED, NOBODY_READS, FAULTS} == named
 
 
 @pytest.mark.parametrize("route", [r for r in api().routes if isinstance(r, APIRoute)], ids=lambda route: route.path)

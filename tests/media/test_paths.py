@@ -14,7 +14,7 @@ from vgraph.media.paths import checked_path
 def test_addresses_are_refused_with_the_way_round(address, tmp_path):
     for roots in ((), (tmp_path,)):
         for given in (address, Path(address)):
-            with pytest.raises(UserError, match="download"):
+            with pytest.raises(UserError, match="vgraph watch"):
                 checked_path(given, roots)
 
 
