@@ -431,7 +431,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceChunk:
-    """A chunk as evidence. `via` says how it was reached: `hit`, `hop:<n>`, `neighbour`.
+    """A chunk as evidence, in the file `uri`, which begins at `base_ms` of the document's media time. `via` says how it was reached: `hit`, `hop:<n>`, `neighbour`.
 
     Without `clock_known` nobody knows when the recording began, and only its media offsets mean anything.
     """
@@ -454,6 +454,7 @@ class EvidenceChunk:
     score: float
     via: str
     origins: Mapping[str, str]
+    base_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

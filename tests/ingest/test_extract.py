@@ -407,7 +407,8 @@ def test_a_model_that_always_fails_is_not_asked_for_every_part() -> None:
     chat = ScriptedChat(lambda _: BadReply("cut", kind="truncated"))
     found = extract(chat, *(window(i, f"Person{i} waits.") for i in range(64)))
     assert len(chat.seen) < 12
-    assert all(each.failed and each.method == "structured" and each.warnings for each in found)
+    assert all(each.method == "structured" and each.warnings for each in found)
+    assert not any(each.failed for each in found), "asking the same again would not help"
 
 
 def test_notes_are_halved_at_the_chunk_nearest_the_middle_and_a_single_one_is_not() -> None:
@@ -437,7 +438,6 @@ def test_parts_come_in_order_with_their_answers() -> None:
         BadReply("prose", kind="malformed", said="I am sorry, I can not do that."),
         BadReply("array", kind="malformed", said="[1, 2, 3]"),
         BadReply("deep", kind="malformed", said="[" * 50_000),
-        BadReply("cut", kind="truncated", said='{"entities": [{"na'),
         ModelError("connection lost"),
     ],
     ids=lambda fault: getattr(fault, "kind", "lost") + str(len(getattr(fault, "said", ""))),

@@ -111,9 +111,17 @@ def test_confidence_of_an_interval_is_clamped() -> None:
 
 
 def test_a_model_that_fails_at_dates_leaves_the_relations_and_is_told() -> None:
-    found, _ = extract(FOUND, BadReply("cut", kind="truncated"))
+    found, _ = extract(FOUND, BadReply("cut", kind="refused"))
     assert [(r.offset_ms, r.end_offset_ms) for r in found[0].relations] == [(0, 30_000)]
     assert found[0].failed and "dating of relations: cut" in found[0].warnings
+
+
+def test_relations_that_are_too_many_for_one_reply_are_dated_in_halves() -> None:
+    relations = [{**FOUND["relations"][0], "relation": verb} for verb in ("talks to", "meets")]
+    cut, first, second = BadReply("cut", kind="truncated"), interval(4.0, 12.3), interval(9.0, 12.3)
+    found, chat = extract({**FOUND, "relations": relations}, cut, {"intervals": [first]}, {"intervals": [second]})
+    assert len(chat.seen) == 4 and not found[0].warnings
+    assert [(r.relation, r.offset_ms) for r in found[0].relations] == [("talks to", 4_000), ("meets", 9_000)]
 
 
 def test_switched_off_nothing_is_asked_and_the_statements_time_holds() -> None:

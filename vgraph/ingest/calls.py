@@ -296,7 +296,8 @@ def _final(error: ModelError) -> Any:
     """A failure that asking again cannot mend, as it is remembered: what was asked is too long, or its answer is."""
     if not isinstance(error, BadReply) or error.kind not in FINAL:
         return None
-    return {"bad_reply": {"message": str(error), "kind": error.kind, "stage": error.stage, "model": error.model}}
+    facts = {"kind": error.kind, "stage": error.stage, "model": error.model, "said": error.said}
+    return {"bad_reply": {"message": str(error), **facts}}
 
 
 def _told(value: Any) -> Any:

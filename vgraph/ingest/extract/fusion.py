@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from vgraph.errors import MissingDependency, ModelError
+from vgraph.errors import ModelError
 from vgraph.ingest.chunks import ChunkText, Signals, compose
 from vgraph.ingest.extract import schemas
-from vgraph.ingest.extract.notes import Note, Notes, in_parts, notes_of, seconds, shown
+from vgraph.ingest.extract.notes import Note, Notes, in_parts, is_too_much, notes_of, seconds, shown
 from vgraph.ingest.extract.plan import Plan
 from vgraph.ingest.extract.reading import items, tidy
 from vgraph.ingest.extract.wording import Wording, joined
@@ -42,29 +42,23 @@ def window_text(signals: Signals, chat: ChatModel | None, plan: Plan) -> ChunkTe
     text = compose(signals)
     if chat is None or not plan.fuse or len({line.modality for line in text.lines}) < 2:
         return text
-    try:
-        return _fused(text, chat, plan)
-    except MissingDependency:
-        raise
-    except ModelError as error:
-        return replace(text, warnings=(f"fusion: {error}",), failed=True)
+    return _fused(text, chat, plan)
 
 
 def _fused(text: ChunkText, chat: ChatModel, plan: Plan) -> ChunkText:
     notes = notes_of([text.lines], plan.wording)
     sentences: list[Sentence] = []
-    failures = []
+    failures: list[ModelError] = []
     for part, value in in_parts(notes, lambda some: _asked(some, chat, plan), plan.room):
         if isinstance(value, ModelError):
             failures.append(value)
         else:
             sentences += sentences_of(value, part, f"model:{chat.name}", plan.wording)
-    if failures and not sentences:
-        raise failures[0]
     lines = in_order((*(sentence.line for sentence in sentences), *untold(text.lines, sentences, plan.wording)))
     warnings = tuple(dict.fromkeys(f"fusion: {error}" for error in failures))
     whole = "\n".join(line.text for line in lines)
-    return replace(text, fused=lines, text=whole, warnings=warnings, failed=bool(failures))
+    told = replace(text, warnings=warnings, failed=any(not is_too_much(error) for error in failures))
+    return replace(told, fused=lines, text=whole) if sentences or not failures else told
 
 
 def _asked(notes: Notes, chat: ChatModel, plan: Plan) -> Mapping[str, Any]:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from vgraph.errors import BadReply
 from vgraph.ingest.extract import schemas
-from vgraph.ingest.extract.notes import Note, Notes, shown
+from vgraph.ingest.extract.notes import Note, Notes, is_too_much, shown
 from vgraph.ingest.extract.plan import Plan
 from vgraph.ingest.extract.reading import LONGEST_TEXT, LeftOut, Stated, items, sure, tidy
 from vgraph.ingest.extract.wording import Wording
@@ -37,14 +38,22 @@ class Interval:
 
 def dated(relations: Sequence[Stated], notes: Notes, chat: ChatModel, plan: Plan, left: LeftOut) -> list[Stated]:
     """One relation for each interval in which it held. Raises ModelError when the model fails."""
-    found: list[Stated] = []
-    for begin in range(0, len(relations), BATCH):
-        batch = relations[begin : begin + BATCH]
+    batches = (relations[begin : begin + BATCH] for begin in range(0, len(relations), BATCH))
+    return [stated for batch in batches for stated in _dated(batch, notes, chat, plan, left)]
+
+
+def _dated(batch: Sequence[Stated], notes: Notes, chat: ChatModel, plan: Plan, left: LeftOut) -> Iterator[Stated]:
+    """All at once; where that is too much for the model, half of them after the other."""
+    try:
         value = _asked(batch, notes, chat, plan)
-        given = intervals_in(value, batch, notes, plan.wording, left)
-        for stated, intervals in zip(batch, given, strict=True):
-            found += _spread(stated, intervals, notes, plan.wording)
-    return found
+    except BadReply as error:
+        if len(batch) < 2 or not is_too_much(error):
+            raise
+        for half in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
+            yield from _dated(half, notes, chat, plan, left)
+        return
+    for stated, intervals in zip(batch, intervals_in(value, batch, notes, left), strict=True):
+        yield from _spread(stated, intervals, notes, plan.wording)
 
 
 def _asked(batch: Sequence[Stated], notes: Notes, chat: ChatModel, plan: Plan) -> Mapping[str, Any]:
@@ -60,7 +69,7 @@ def _told(relation: Relation) -> str:
 
 
 def intervals_in(
-    value: Mapping[str, Any], batch: Sequence[Stated], notes: Notes, wording: Wording, left: LeftOut
+    value: Mapping[str, Any], batch: Sequence[Stated], notes: Notes, left: LeftOut
 ) -> list[list[Interval]]:
     """For each relation of the batch its intervals, in order and apart from one another."""
     times = {round(ms / STEP_MS): ms for note in notes for ms in (note.line.offset_ms, note.line.end_offset_ms)}

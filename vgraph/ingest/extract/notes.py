@@ -90,7 +90,7 @@ def in_parts(notes: Notes, ask: Callable[[Notes], T], room: int) -> Iterator[tup
             continue
         if failures < PATIENCE:
             answer = _asked(part, ask)
-        if halves and failures < PATIENCE and _is_too_much(answer):
+        if halves and failures < PATIENCE and is_too_much(answer):
             waiting += reversed(halves)
             continue
         failures = failures + 1 if isinstance(answer, ModelError) else 0
@@ -106,7 +106,8 @@ def _asked(notes: Notes, ask: Callable[[Notes], T]) -> T | ModelError:
         return error
 
 
-def _is_too_much(answer: object) -> bool:
+def is_too_much(answer: object) -> bool:
+    """Whether a model was asked more than it can take in or say: asking the same again can not help."""
     return isinstance(answer, BadReply) and answer.kind in ("truncated", "too_long")
 
 

@@ -14,7 +14,7 @@ from vgraph.errors import BadReply, MissingDependency, ModelError
 from vgraph.ingest.chunks import ChunkText, Signals
 from vgraph.ingest.extract import schemas
 from vgraph.ingest.extract.intervals import dated
-from vgraph.ingest.extract.notes import Note, Notes, in_parts, notes_of, seconds, shown
+from vgraph.ingest.extract.notes import Note, Notes, in_parts, is_too_much, notes_of, seconds, shown
 from vgraph.ingest.extract.plan import Plan
 from vgraph.ingest.extract.reading import Cast, LeftOut, Stated, entities_in, of_source, relations_in
 from vgraph.ingest.extract.structured import STRUCTURED, identity, structured, unique
@@ -134,7 +134,7 @@ def _read(unit: _Unit, chat: ChatModel, source: str, statements: Sequence[Sequen
         chunks = sorted({note.chunk for note in part})
         if isinstance(answer, ModelError):
             found.tell(chunks, [f"extraction: {answer}"])
-            found.failed.update(chunks)
+            found.failed.update(() if is_too_much(answer) else chunks)
         else:
             found.read.update(chunks)
         _take(_salvaged(answer) if isinstance(answer, ModelError) else answer, part, unit, chat, source, found)
@@ -191,7 +191,7 @@ def _take(value: Mapping[str, Any], part: Notes, unit: _Unit, chat: ChatModel, s
             raise
         except ModelError as error:
             found.tell([first], [f"dating of relations: {error}"])
-            found.failed.add(first)
+            found.failed.update(() if is_too_much(error) else [first])
     found.mentions += mentions
     found.relations += [of_source(each, found.method, source) for each in stated]
     found.tell([first], left.warnings())
