@@ -431,7 +431,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceChunk:
-    """A chunk as evidence, in the file `uri`, which begins at `base_ms` of the document's media time. `via` says how it was reached: `hit`, `hop:<n>`, `neighbour`.
+    """A chunk as evidence, in the file `uri`, which begins at `base_ms` of the document's media time.
+
+    `via` says how it was reached: `hit`, `hop:<n>`, `neighbour`.
 
     Without `clock_known` nobody knows when the recording began, and only its media offsets mean anything.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from vgraph.media.assets import Assets
 from vgraph.media.live import Limits, source_of
 from vgraph.models.offline import HashEmbedder
 from vgraph.store import Store
-from vgraph.types import Filters, IngestReport
+from vgraph.types import Caption, Filters, IngestReport, Segment
 
 HOME = Limits(allowed_hosts=("127.0.0.1",), idle_s=1.0, backoff_s=0.1, longest_backoff_s=0.2, piece_ms=2_000)
 OPTIONS = Options(window_ms=2_000, frame_width=64)
@@ -247,3 +248,31 @@ def test_sources_are_named() -> None:
             named_sources(wrong, None)
     with pytest.raises(UserError, match="one source"):
         named_sources(["a", "b"], "dock")
+
+
+def test_a_citation_leads_into_the_piece_that_shows_it(store: Store, tmp_path: Path) -> None:
+    from vgraph.agents.cite import cite
+    from vgraph.retrieve import Profile, retrieve
+
+    path = tmp_path / "growing.ts"
+    path.write_bytes(ts_bytes(6))
+
+    class Tells:
+        name = "tells"
+
+        def caption(self, segment: Segment, frames: object, transcript: str, marks: object = ()) -> tuple[Caption, ...]:
+            return (Caption(segment.offset_ms, segment.end_offset_ms, f"A van waits, part {segment.index}.", "tells"),)
+
+    plain = site_of(store, tmp_path)
+    site = replace(plain, tools=replace(plain.tools, captioner=Tells()))
+    list(watch(feed_of(str(path), begin_ms=BEGAN), site, Watch(HOME)))
+    vector = plain.tools.embedder.embed(["van waits"])[0].tolist()
+    evidence = retrieve("Where does the van wait?", store, lambda text: vector, Filters(), Profile())
+    last = max(evidence.chunks, key=lambda chunk: chunk.offset_ms)
+    citation = cite(last, None)
+    assert (last.offset_ms, citation.offset_ms, citation.end_offset_ms) == (4_000, 0, 2_000)
+    assert (
+        citation.start_ms == BEGAN + 4_000
+        and Path(citation.uri).name == "0000004000.mkv"
+        and Path(citation.uri).exists()
+    )

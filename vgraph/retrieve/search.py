@@ -152,7 +152,7 @@ def _evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Fil
         start_ms=row["start_ms"], end_ms=row["end_ms"], offset_ms=row["offset_ms"], end_offset_ms=row["end_offset_ms"],
         text=row["text"], lines=lines, frames=tuple((at, asset) for at, asset in row["frames"]), uri=row["uri"], tz=row["tz"],
         clock_known=row["clock_known"],
-        score=score, via=via, origins=row["origins"],
+        score=score, via=via, origins=row["origins"], base_ms=row["base_ms"],
     )  # fmt: skip
 
 
