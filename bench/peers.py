@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 from corpus import BATCH, DIMENSION, Question, embeddings, filled, parts, questions
-from retrieval import EVERYTHING, HOPS, LEG, RRF, WARM, K, Spent, evidence_keys, in_turn, stitch
+from retrieval import EVERYTHING, HOPS, LEG, RRF, K, Spent, evidence_keys, in_turn, stitch
 
 from vgraph.store import Store, connect
 
@@ -255,7 +255,7 @@ def compared(peer_type: Any, size: int, store: Store, asked: list[Question], rou
         }
         ours_returned = {name: [call(question) for question in asked[:10]] for name, call in ours.items()}
         calls: dict[str, Callable[[Question], object]] = {peer_type.name: peer.ask, **ours}
-        asking = {name: partial(lambda call, n: call(asked[n]), call) for name, call in calls.items()}
+        asking = {name: partial(lambda call, n: call(asked[n % len(asked)]), call) for name, call in calls.items()}
         spent = in_turn(asking, rounds)
         theirs = spent.pop(peer_type.name)
         items = len(chunks) + len(names) + len(relations)
@@ -295,7 +295,7 @@ def main() -> None:
     peers = list(installed())
     if not peers:
         return
-    asked = questions(WARM + given.rounds)
+    asked = questions(20)
     path = filled(given.size, given.cache)
     print("tokens are", "tiktoken's" if tokenizer() is None else "words")
     print(f"{given.size:,} chunks, milliseconds\n{'':22}{'p50':>9}{'p95':>9}{'cpu':>9}{'relations':>11}{'chunks':>8}")

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from vgraph.embedded.arrays import NO_INTS, Array, Bools, Floats, Ints, distinct
+from vgraph.embedded.arrays import NO_INTS, Array, Floats, Ints, distinct
 
 from .memory import VectorMemory
-from .signs import GONE, Query, sign_distances, sign_distances_of, smallest
+from .signs import GONE, Query, sign_distances, sign_distances_of, smallest, squares
 
 Accept: TypeAlias = Callable[[Ints], Array]
 Load: TypeAlias = Callable[[Ints], Floats]
 
-_DEPTH = 24  # vectors scored exactly for each one wanted
+_LEAST = 200  # vectors scored exactly before the result is believed
+_GROWTH = 32  # the same for 2**(4n) vectors, as a multiple of 2**n
+_DEPTH = 12  # the same for each one wanted
 _FEW = 0.25  # share of the vectors
-_LATE = 0.01  # share of the result that may stand in the second half of those scored before twice as many are
+_EARLY = 0.4  # a good vector has an estimate among the best of those scored: this share of them
+_LATE = 0.01  # share of the result that may have a worse one before twice as many are scored
+_BLOCK = 128  # vectors scored at once: their copy stays in the processor's cache
 
 
 @dataclass(slots=True)
@@ -33,11 +37,11 @@ class Changes:
 
 @dataclass(slots=True)
 class Found:
-    """Vectors scored exactly, best first; `late` tells those whose estimate was in the worse half."""
+    """Vectors scored exactly, best first, with what was estimated of them, least first (the caller's own: nothing)."""
 
     rows: Ints
     scores: Array
-    late: Bools
+    estimates: Array
 
 
 class Nearest:
@@ -48,6 +52,7 @@ class Nearest:
         self.query = query
         self.changes = changes
         self.load = load
+        self._length = float(np.linalg.norm(query))
 
     def search(self, k: int, candidates: Ints | None, accept: Accept | None) -> tuple[Ints, Array]:
         """Rows and scores, best first; fewer than k only when there are no more."""
@@ -58,21 +63,23 @@ class Nearest:
         k = min(k, total + len(own))
         if k <= 0:
             return NO_INTS, np.empty(0)
-        depth = int(max(400, 64 * total**0.25, _DEPTH * k))
+        depth = int(max(_LEAST, _GROWTH * total**0.25, _DEPTH * k))
         keys: Array | None = None
-        if depth * 2 < total and self.memory.coder is not None:
+        if depth * 4 < total and self.memory.coder is not None:
             keys = self._estimates(slots, self.memory.coder.query(self.query))
         decided: dict[int, bool] = {}
+        found, edge = self._own(own), None
         while True:
             everything = keys is None or depth >= total
-            found = self._exact(slots, keys, min(depth, total), own)
+            promising, edge, early = self._promising(slots, keys, min(depth, total), edge)
+            found = self._with(found, promising, keys, slots)
             chosen = (
                 np.arange(min(k, len(found.rows)))
                 if accept is None
                 else _first_accepted(found.rows, k, accept, decided)
             )
             # a good vector with a bad estimate means that others were cut off: look deeper
-            late = int(found.late[chosen].sum())
+            late = 0 if everything else int((found.estimates[chosen] > early).sum())
             if everything or (len(chosen) == k and late <= _LATE * k):
                 return found.rows[chosen], found.scores[chosen]
             depth *= 2 if len(chosen) == k else 4
@@ -116,56 +123,56 @@ class Nearest:
 
     # ---------------------------------------------------------------------------------------- exact values
 
-    def _exact(self, slots: Ints | None, keys: Array | None, depth: int, own: Ints) -> Found:
-        """The `depth` most promising slots (all without keys) and the caller's own vectors, scored and sorted."""
-        chosen, late = self._promising(slots, keys, depth)
-        memory = self.memory
-        if chosen is None:
-            chosen = self._alive()
-            vectors = memory.cache.all(memory.size, chosen, self.load)
-            vectors = vectors if len(chosen) == memory.size else vectors[chosen]
-        else:
-            vectors = memory.cache.get(chosen, self.load)
-        rows = memory.rows.view[chosen]
-        scores = self._scores(vectors)
-        if late is None:
-            late = np.zeros(len(rows), np.bool_)
-        if len(own):
-            rows = np.concatenate([rows, self.changes.own_rows[own]])
-            scores = np.concatenate([scores, self._scores(self.changes.own_vectors[own])])
-            late = np.concatenate([late, np.zeros(len(own), np.bool_)])
-        order = np.argsort(scores if memory.metric == "l2" else -scores, kind="stable")
-        return Found(rows[order], scores[order], late[order])
+    def _own(self, own: Ints) -> Found:
+        """The caller's own vectors, scored."""
+        vectors = self.changes.own_vectors[own]
+        scores = self._scores(vectors, squares(vectors))
+        return Found(self.changes.own_rows[own], scores, np.full(len(own), -np.inf))
 
-    def _promising(self, slots: Ints | None, keys: Array | None, depth: int) -> tuple[Ints | None, Bools | None]:
-        """Slots to score (None = all that live) and which of them are in the worse half by estimate."""
+    def _promising(self, slots: Ints | None, keys: Array | None, depth: int, edge: Any) -> tuple[Ints, Any, Any]:
+        """Positions of the `depth` least keys above `edge`; the new edge; and the key below which _EARLY of them all lie."""
         if keys is None:
-            return slots, None
-        chosen = smallest(keys, depth)
-        estimates = keys[chosen]
-        if slots is None:
-            alive = estimates < (np.inf if keys.dtype == np.float32 else GONE)
-            chosen, estimates = chosen[alive], estimates[alive]
-        middle = np.partition(estimates, len(estimates) // 2)[len(estimates) // 2]
-        return (chosen if slots is None else slots[chosen]), estimates > middle
+            return (self._alive() if slots is None else np.arange(len(slots))), None, None
+        positions = smallest(keys, depth)
+        estimates = keys[positions]
+        last, early = (
+            estimates.max(),
+            np.partition(estimates, int(len(estimates) * _EARLY))[int(len(estimates) * _EARLY)],
+        )
+        kept = estimates < (GONE if keys.dtype == np.uint16 else np.inf)
+        if edge is not None:
+            kept &= estimates > edge
+        return positions[kept], last, early
+
+    def _with(self, found: Found, promising: Ints, keys: Array | None, slots: Ints | None) -> Found:
+        """What was found before and more vectors, scored and sorted."""
+        memory = self.memory
+        chosen = promising if slots is None else slots[promising]
+        estimates = np.zeros(len(chosen)) if keys is None else keys[promising]
+        memory.cache.ensure(chosen, self.load)
+        parts = [chosen[start : start + _BLOCK] for start in range(0, len(chosen), _BLOCK)]
+        scores = [self._scores(memory.cache.rows(part), memory.cache.squares(part)) for part in parts]
+        rows = np.concatenate([found.rows, memory.rows.view[chosen]])
+        every = np.concatenate([found.scores, *scores])
+        order = np.argsort(every if memory.metric == "l2" else -every, kind="stable")
+        return Found(rows[order], every[order], np.concatenate([found.estimates, estimates])[order])
 
     def _alive(self) -> Ints:
         living = np.ones(self.memory.size, np.bool_)
         living[self._gone(self.memory.derived()[0])] = False
         return np.flatnonzero(living)
 
-    def _scores(self, vectors: Floats) -> Array:
-        """Similarity, product or distance in double precision sums of single precision products."""
+    def _scores(self, vectors: Floats, lengths: Floats) -> Array:
+        """Similarity, product or distance in double precision sums of single precision products; `lengths` are squares."""
         query = self.query
         metric = self.memory.metric
         if metric == "l2":
-            apart = vectors - query
-            distances: Array = np.sqrt(np.einsum("ij,ij->i", apart, apart).astype(np.float64))
+            distances: Array = np.sqrt(squares(vectors - query).astype(np.float64))
             return distances
         products = (vectors @ query).astype(np.float64)
         if metric == "innerProduct":
             return products
-        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors).astype(np.float64)) * float(np.linalg.norm(query))
+        norms = np.sqrt(lengths.astype(np.float64)) * self._length
         cosines: Array = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
         return np.clip(cosines, -1.0, 1.0)
 

@@ -49,7 +49,7 @@ class Coder:
         """(words, n) bits and the distances of the vectors from the centre."""
         vectors = normalised(vectors) if self.metric == "cosine" else vectors
         centred = vectors - self.centre
-        radii: Floats = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+        radii: Floats = np.sqrt(squares(centred))
         return self._bits(centred), radii
 
     def _bits(self, vectors: Floats) -> Array:
@@ -61,8 +61,8 @@ class Coder:
 
     def query(self, vector: Floats) -> Query:
         """A query's bits and how far it is from the centre."""
-        if self.metric == "cosine":
-            vector = normalised(vector[None])[0]
+        if self.metric == "cosine" and (length := float(np.sqrt(vector @ vector))) > 0:
+            vector = vector / np.float32(length)
         centred = vector if self.metric == "innerProduct" else vector - self.centre
         return Query(self._bits(centred[None])[:, 0], float(np.linalg.norm(centred)), self.metric)
 
@@ -132,9 +132,15 @@ def smallest(keys: Array, count: int) -> Ints:
     return np.flatnonzero(keys <= edge)
 
 
+def squares(vectors: Floats) -> Floats:
+    """Squares of the lengths of vectors."""
+    found: Floats = np.einsum("ij,ij->i", vectors, vectors)
+    return found
+
+
 def normalised(vectors: Floats) -> Floats:
     """Vectors at length one; zero vectors stay zero."""
-    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    norms = np.sqrt(squares(vectors))[:, None]
     unit: Floats = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
     return unit
 

@@ -16,7 +16,9 @@ from typing import Final
 
 import numpy as np
 
-from vgraph.embedded.arrays import Bools, Floats, Growing, Ints, distinct
+from vgraph.embedded.arrays import Floats, Growing, Ints, distinct
+
+from .signs import squares
 
 _SMALL: Final = 8 << 20  # bytes; below, ordinary memory will do
 
@@ -30,14 +32,14 @@ class VectorCache:
         self._file: int | None = None
         self._in_file = False
         self._rows: Floats = np.empty((0, dimension), np.float32)
-        self._filled = Growing(np.bool_)
+        self._squares = Growing(np.float32, np.nan)  # of their lengths; NaN: not read yet
 
     def place(self, folder: Path | None) -> None:
         """Where the temporary file goes, if there is none yet."""
         self._folder = folder
 
     def resize(self, count: int) -> None:
-        self._filled.resize(count)
+        self._squares.resize(count)
         if count > len(self._rows):
             self._grow(max(count, 2 * len(self._rows), 1024))
 
@@ -65,24 +67,24 @@ class VectorCache:
 
     def put(self, slot: int, vector: Floats) -> None:
         self._rows[slot] = vector
-        self._filled.view[slot] = True
+        self._squares.view[slot] = squares(vector[None])[0]
 
-    def get(self, slots: Ints, load: Callable[[Ints], Floats]) -> Floats:
-        """The vectors of slots; `load` is asked for those not seen before."""
-        missing = slots[~self._filled.view[slots]]
+    def ensure(self, slots: Ints, load: Callable[[Ints], Floats]) -> None:
+        """Ask `load` for the vectors of slots that were not needed before."""
+        missing = slots[np.isnan(self._squares.view[slots])]
         if len(missing):
             missing = distinct(missing)
-            self._rows[missing] = load(missing)
-            self._filled.view[missing] = True
-        return self._rows[slots]
+            self._rows[missing] = vectors = load(missing)
+            self._squares.view[missing] = squares(vectors)
 
-    def all(self, count: int, slots: Ints, load: Callable[[Ints], Floats]) -> Floats:
-        """The first `count` rows as one matrix, of which `slots` are filled."""
-        self.get(slots[~self.filled(slots)], load)
-        return self._rows[:count]
+    def rows(self, slots: Ints) -> Floats:
+        """A copy of vectors that are here."""
+        found: Floats = self._rows[slots]
+        return found
 
-    def filled(self, slots: Ints) -> Bools:
-        found: Bools = self._filled.view[slots]
+    def squares(self, slots: Ints) -> Floats:
+        """The squares of their lengths."""
+        found: Floats = self._squares.view[slots]
         return found
 
 
