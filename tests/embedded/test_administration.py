@@ -70,6 +70,11 @@ def test_tokens_end(app: App):
     assert send(app, "GET", "/_api/version", auth=("", other["token"])).status == 401
 
 
+def test_tokens_are_good_for_a_year_unless_they_say_until_when(app: App):
+    token = send(app, "POST", "/_api/token/ann", {"name": "x"}, ANN).json()
+    assert token["active"] and token["valid_until"] - token["created_at"] == 365 * 24 * 3600
+
+
 def test_tokens_are_listed_without_themselves(app: App):
     token = made(app, "laptop")
     del token["token"]
@@ -84,7 +89,6 @@ def test_tokens_refused(app: App):
     assert send(app, "POST", "/_api/token/ann", body, ANN).status == 409
     assert send(app, "POST", "/_api/token/bob", body, ANN).status == 403
     assert send(app, "POST", "/_api/token/nobody", body).status == 404
-    assert send(app, "POST", "/_api/token/ann", {"name": "x"}, ANN).status == 400
     assert send(app, "POST", "/_api/token/ann", {"name": 1, "valid_until": 1}, ANN).status == 400
     assert send(app, "GET", "/_api/version", auth=("ann", "v1.7b7d.00")).status == 401
 
@@ -158,3 +162,25 @@ def test_code_that_may_be_a_function(code: str):
 @pytest.mark.parametrize("code", ["", "function (x) { invalid syntax }", "function () { ( }", "function () { 'a' 1 }"])
 def test_code_that_is_none(code: str):
     assert not user_functions.is_function(code)
+
+
+def test_thresholds_of_slow_queries_may_be_fractions(app: App):
+    for seconds in (0.1, 5, 0.5):
+        found = send(app, "PUT", "/_api/query/properties", {"slowQueryThreshold": seconds}).json()
+        assert found["slowQueryThreshold"] == seconds
+    assert send(app, "PUT", "/_api/query/properties", {"slowQueryThreshold": "1"}).json()["errorNum"] == 10
+
+
+def test_explain_fails_on_warnings_where_it_is_asked_to(app: App):
+    body = {"query": "FOR i IN 1..10 RETURN 1 / 0"}
+    assert [w["code"] for w in send(app, "POST", "/_api/explain", body).json()["warnings"]] == [1562]
+    body["options"] = {"failOnWarning": True}
+    assert send(app, "POST", "/_api/explain", body).json()["errorNum"] == 1562
+
+
+def test_running_queries_tell_whether_they_modify(app: App):
+    for query in ("RETURN 1 / 0", "INSERT {} INTO c"):
+        send(app, "POST", "/_api/collection", {"name": "c"})
+        send(app, "POST", "/_api/cursor", {"query": query})
+    found = [(entry["modificationQuery"], entry["warnings"]) for entry in app.queries.history()]
+    assert found == [(False, 1), (True, 0)]

@@ -27,19 +27,20 @@ _TABLE: Final = (
     "valid_until INTEGER NOT NULL, created_at INTEGER NOT NULL, fingerprint TEXT NOT NULL, hash BLOB NOT NULL, "
     "UNIQUE (user, name))"
 )
+_YEAR: Final = 365 * 24 * 3600
 _COLUMNS: Final = "id, name, valid_until, created_at, fingerprint"
 
 
 def create(txn: Transaction, user: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Make a token; 10, 1702 (a name used twice), 1703."""
+    """Make a token, valid for a year unless it says until when; 10, 1702 (a name used twice), 1703."""
     users.get(txn, user)
-    name, valid_until = body.get("name"), body.get("valid_until")
+    now = int(time.time())
+    name, valid_until = body.get("name"), body.get("valid_until", now + _YEAR)
     if not isinstance(name, str) or not name:
         raise ArangoError(10, "expecting a string for 'name'")
     if isinstance(valid_until, bool) or not isinstance(valid_until, int):
         raise ArangoError(10, "expecting an integer for 'valid_until'")
     txn.sql(_TABLE)
-    now = int(time.time())
     token = _make(user, now, valid_until)
     row = (user, name, valid_until, now, f"{_VERSION}...{token[-6:]}", _hash(token))
     try:

@@ -625,16 +625,19 @@ def plan_json(variant: Variant, txn: Any, rt: Run) -> dict[str, Any]:
 
 
 def warned(variant: Variant, rt: Run) -> list[dict[str, Any]]:
-    """The warnings that constants of the query give: they are known without running it."""
+    """The warnings that constants of the query give: they are known without running it. With failOnWarning an error."""
     from .build import is_constant
     from .prepare import evaluator
 
+    fails, rt.warnings.fail = rt.warnings.fail, False
     for node in ast.walk(variant.plan):
         if isinstance(node, ast.Binary | ast.Call) and is_constant(node):
             try:
                 evaluator(node)(rt)
             except ArangoError:
                 continue
+    if fails and rt.warnings.items:
+        raise ArangoError(*rt.warnings.items[0])
     return rt.warnings.as_json()
 
 

@@ -229,7 +229,7 @@ def change_properties(context: Context) -> Answer:
 def _change(held: dict[str, Any], wanted: dict[str, Any]) -> None:
     for name, value in wanted.items():
         if name in held:
-            kinds = (bool,) if isinstance(held[name], bool) else (int, float) if isinstance(held[name], int) else (str,)
+            kinds = (bool,) if isinstance(held[name], bool) else (int, float) if isinstance(held[name], int | float) else (str,)
             if not isinstance(value, kinds):
                 raise ArangoError(10, f"invalid value for '{name}'")
             held[name] = value
