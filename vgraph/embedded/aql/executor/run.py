@@ -432,17 +432,19 @@ class _Compiler:
         return steps.Limit(self.optional(node.offset), self.closure(node.count), node.full_count)
 
     def aggregates(self, items: Sequence[ast.Aggregate]) -> tuple[Any, ...]:
-        return tuple(
-            (self.slot(item.variable), accumulator(item.function), self.closure(item.argument)) for item in items
-        )
+        return tuple((self.slot(item.variable), accumulator(item.function)) for item in items)
 
     def _collect(self, node: p.CollectNode) -> Operator:
+        read = [*(group.value for group in node.groups), *(item.argument for item in node.aggregates)]
+        if node.into_value is not None:
+            read.append(node.into_value)
+        captured = tuple((variable.name, self.slot(variable)) for variable in node.captured)
         return sets.Collect(
-            tuple((self.slot(group.variable), self.closure(group.value)) for group in node.groups),
+            batchwise.columns(read, self.env),
+            tuple(self.slot(group.variable) for group in node.groups),
             self.aggregates(node.aggregates),
             self.slot_or_none(node.into),
-            self.optional(node.into_value),
-            tuple((variable.name, self.slot(variable)) for variable in node.captured),
+            captured if node.into_value is None else None,
             self.slot_or_none(node.count_into),
         )
 
@@ -459,7 +461,10 @@ class _Compiler:
         )
 
     def _window(self, node: p.WindowNode) -> Operator:
-        return sets.Window(self.closure(node.bounds), self.optional(node.range), self.aggregates(node.aggregates), 4)
+        arguments = batchwise.columns([item.argument for item in node.aggregates], self.env)
+        return sets.Window(
+            self.closure(node.bounds), self.optional(node.range), self.aggregates(node.aggregates), arguments, 4
+        )
 
     # -- modifications
 

@@ -82,74 +82,86 @@ def comparable(values: list[Any]) -> list[Any]:
     return [sort_key(value) for value in values]
 
 
-@dataclass(slots=True)
 class Group:
     """What COLLECT keeps for one combination of keys."""
 
-    values: list[Any]
-    accumulators: list[Accumulator]
-    members: list[Any]
-    count: int = 0
+    __slots__ = ("accumulators", "count", "members", "values")
+
+    def __init__(self, values: Sequence[Any], accumulators: list[Accumulator]) -> None:
+        self.values = values
+        self.accumulators = accumulators
+        self.members: list[Any] = []
+        self.count = 0
 
 
 @dataclass(slots=True)
 class Collect:
-    """COLLECT in every form. `captured` are (name, register) of INTO without a projection."""
+    """COLLECT in every form.
 
-    groups: tuple[tuple[int, Closure], ...]
-    aggregates: tuple[tuple[int, Callable[[], Accumulator], Closure], ...]
+    `columns` gives the values of the groups, then the arguments of the aggregates, then the value of INTO if there is one;
+    `captured` are (name, register) of INTO without a value. `groups` and `aggregates` are registers to be filled.
+    """
+
+    columns: Columns
+    groups: tuple[int, ...]
+    aggregates: tuple[tuple[int, Callable[[], Accumulator]], ...]
     into: int | None
-    into_value: Closure | None
-    captured: tuple[tuple[str, int], ...]
+    captured: tuple[tuple[str, int], ...] | None
     count_into: int | None
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
         found: dict[Any, Group] = {}
         if not self.groups:
-            found[()] = self.new([])
+            found[()] = self.new(())
         for batch in source:
             rt.check()
+            before = len(found)
             self.add(batch, found, rt)
+            rt.charge(len(found) - before, len(self.groups) + len(self.aggregates) + 1)
+            if self.into is not None:
+                rt.charge(len(batch), 4)
         yield from batches([self.row(group, seed) for group in found.values()])
 
-    def new(self, values: list[Any]) -> Group:
-        return Group(values, [make() for _, make, _ in self.aggregates], [])
+    def new(self, values: Sequence[Any]) -> Group:
+        return Group(values, [make() for _, make in self.aggregates])
 
     def add(self, batch: Batch, found: dict[Any, Group], rt: Run) -> None:
-        closures = [closure for _, closure in self.groups]
-        arguments = [closure for _, _, closure in self.aggregates]
-        only = closures[0] if len(closures) == 1 else None
-        before = len(found)
-        for row in batch:
-            if only is not None:
-                value = only(row, rt)
-                values = [value]
-                key: Any = value if type(value) is str else hashable(value)
-            else:
-                values = [closure(row, rt) for closure in closures]
-                key = tuple([hashable(value) for value in values])
+        columns = self.columns(batch, rt)
+        width = len(self.groups)
+        groups = self.groups_of(columns[:width], len(batch), found)
+        for place in range(len(self.aggregates)):
+            for group, value in zip(groups, columns[width + place], strict=True):
+                group.accumulators[place].add(value)
+        if self.into is not None:
+            members = columns[-1] if self.captured is None else self.members(batch, self.captured)
+            for group, member in zip(groups, members, strict=True):
+                group.members.append(member)
+
+    def groups_of(self, columns: list[list[Any]], count: int, found: dict[Any, Group]) -> list[Group]:
+        """The group of every row, which it is counted in."""
+        if not columns:
+            found[()].count += count
+            return [found[()]] * count
+        groups = []
+        for values in zip(*columns, strict=True):
+            value = values[0]
+            key: Any = value if len(values) == 1 and type(value) is str else tuple(map(hashable, values))
             group = found.get(key)
             if group is None:
                 group = found[key] = self.new(values)
             group.count += 1
-            for accumulator, argument in zip(group.accumulators, arguments, strict=True):
-                accumulator.add(argument(row, rt))
-            if self.into is not None:
-                group.members.append(self.member(row, rt))
-        rt.charge(len(found) - before, len(self.groups) + len(self.aggregates) + 1)
-        if self.into is not None:
-            rt.charge(len(batch), 4)
+            groups.append(group)
+        return groups
 
-    def member(self, row: Row, rt: Run) -> Any:
-        if self.into_value is not None:
-            return self.into_value(row, rt)
-        return {name: row[slot] for name, slot in self.captured}
+    @staticmethod
+    def members(batch: Batch, captured: tuple[tuple[str, int], ...]) -> list[Any]:
+        return [{name: row[slot] for name, slot in captured} for row in batch]
 
     def row(self, group: Group, seed: Row) -> Row:
         row = seed.copy()
-        for (slot, _), value in zip(self.groups, group.values, strict=True):
+        for slot, value in zip(self.groups, group.values, strict=True):
             row[slot] = value
-        for (slot, _, _), accumulator in zip(self.aggregates, group.accumulators, strict=True):
+        for (slot, _), accumulator in zip(self.aggregates, group.accumulators, strict=True):
             row[slot] = accumulator.result()
         if self.into is not None:
             row[self.into] = group.members
@@ -189,7 +201,8 @@ class Window:
 
     bounds: Closure
     key: Closure | None
-    aggregates: tuple[tuple[int, Callable[[], Accumulator], Closure], ...]
+    aggregates: tuple[tuple[int, Callable[[], Accumulator]], ...]
+    arguments: Columns
     width: int
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
@@ -220,19 +233,19 @@ class Window:
 
     def fill(self, rows: Batch, frames: Iterator[tuple[int, int] | None], rt: Run) -> None:
         """Results for each row. A frame that only grows goes on with the accumulators of the one before."""
-        inputs = [[closure(row, rt) for row in rows] for _, _, closure in self.aggregates]
+        inputs = self.arguments(rows, rt)
         first = last = 0
-        accumulators = [make() for _, make, _ in self.aggregates]
+        accumulators = [make() for _, make in self.aggregates]
         for row, frame in zip(rows, frames, strict=True):
             low, high = frame if frame is not None else (0, 0)
             if low != first or high < last:
-                accumulators = [make() for _, make, _ in self.aggregates]
+                accumulators = [make() for _, make in self.aggregates]
                 first = last = low
             for accumulator, values in zip(accumulators, inputs, strict=True):
                 for value in islice(values, last, high):
                     accumulator.add(value)
             last = max(last, high)
-            for (slot, _, _), accumulator in zip(self.aggregates, accumulators, strict=True):
+            for (slot, _), accumulator in zip(self.aggregates, accumulators, strict=True):
                 row[slot] = found = accumulator.result() if frame is not None else None
                 if type(found) is list:
                     rt.charge(len(found))
