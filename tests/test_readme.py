@@ -298,7 +298,7 @@ def test_the_mot_example_is_the_same_detection(tmp_path: Path) -> None:
     "phrase", [p for row in table("### Times in a question") for p in re.findall(r"[^`;,]*\d[^`;]*", row)]
 )
 def test_time_phrases_are_understood(phrase: str) -> None:
-    from vgraph.retrieve.intent import time_span
+    from vgraph.retrieve.times import time_span
 
     assert time_span(f"who came {phrase}?", "Europe/Berlin", 1_772_440_000_000) is not None
 

@@ -488,6 +488,31 @@ class EvidenceRelation:
     hop: int
 
 
+QuestionKind = Literal[
+    "who", "when", "where", "what", "how_long", "how_many", "before_after", "together", "sequence", "yes_no"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """An event a question is asked around: what happened before, after or during it; `what` tells it in the question's words."""
+
+    how: Literal["before", "after", "during"]
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interpretation:
+    """What was understood of a question. `time` are the words that name a time, `subject` is the question without them."""
+
+    kind: QuestionKind
+    subject: str
+    cameras: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    time: str = ""
+    around: Around | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What retrieval found for a question, packed within `token_budget` tokens as `text`; every line carries its id."""
@@ -503,6 +528,7 @@ class Evidence:
     token_budget: int
     recorded: tuple[tuple[str, int, int], ...] = ()
     """Coverage of the asked cameras and time: (camera, start_ms, end_ms). Empty when nothing was recorded then."""
+    understood: Interpretation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,66 +1,12 @@
-"""Time phrases and camera names in questions."""
+"""What a question is about: its kind, the cameras and entities it names, the event it is asked around."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from zoneinfo import ZoneInfo
-
 import pytest
 
-from vgraph.retrieve.intent import cameras_named, time_span, with_time, without_times
-from vgraph.types import Filters
-
-BERLIN = "Europe/Berlin"
-LAST = round(datetime(2026, 3, 3, 12, tzinfo=ZoneInfo(BERLIN)).timestamp() * 1000)
-
-
-def ms(text: str) -> int:
-    return round(datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(BERLIN)).timestamp() * 1000)
-
-
-@pytest.mark.parametrize(
-    ("question", "start", "end"),
-    [
-        ("Who was there at 14:10?", "2026-03-03T14:10:00", "2026-03-03T14:11:00"),
-        ("Who was there at 09:02:46 on 3 March 2026?", "2026-03-03T09:02:46", "2026-03-03T09:02:47"),
-        ("between 14:00 and 14:10 on 2026-03-02", "2026-03-02T14:00:00", "2026-03-02T14:10:00"),
-        ("from 23:50 to 0:10", "2026-03-03T23:50:00", "2026-03-04T00:10:00"),
-        ("around 2 pm", "2026-03-03T13:55:00", "2026-03-03T14:05:00"),
-        ("What happened on March 2, 2026?", "2026-03-02T00:00:00", "2026-03-03T00:00:00"),
-        ("before 9:00", None, "2026-03-03T09:00:00"),
-        ("after 12:30 am", "2026-03-03T00:30:00", None),
-    ],
-)
-def test_a_time_phrase_is_a_span_in_the_cameras_zone(question: str, start: str | None, end: str | None) -> None:
-    span = time_span(question, BERLIN, LAST)
-    assert span is not None
-    assert (span.start_ms, span.end_ms) == (start and ms(start), end and ms(end))
-
-
-@pytest.mark.parametrize(
-    "question", ["Who carried crate 25?", "at 25:10", "at 10:75", "on 2026-02-31", "version 3.12", "gate 4, row 10"]
-)
-def test_what_is_no_time_stays_none(question: str) -> None:
-    assert time_span(question, BERLIN, LAST) is None
-
-
-def test_a_day_across_the_change_to_summer_time_has_23_hours() -> None:
-    span = time_span("on 2026-03-29", BERLIN, LAST)
-    assert span is not None and span.end_ms is not None and span.start_ms is not None
-    assert span.end_ms - span.start_ms == 23 * 3_600_000
-
-
-def test_a_time_without_any_recording_has_no_day() -> None:
-    assert time_span("at 14:10", BERLIN, None) is None
-
-
-def test_the_callers_own_times_win_over_the_questions() -> None:
-    given = Filters(start_ms=5)
-    assert with_time(given, time_span("at 14:10", BERLIN, LAST)) == given
-
-
-def test_the_question_without_its_times_keeps_its_subject() -> None:
-    assert without_times("Who was in the office at 09:02:46 on 3 March 2026?") == "Who was in the office on ?"
+from vgraph.retrieve.intent import around, cameras_named, question_kind, understood
+from vgraph.retrieve.times import time_span
+from vgraph.types import Around
 
 
 def test_cameras_are_named_by_label_or_place_as_whole_words() -> None:
@@ -73,12 +19,48 @@ def test_cameras_are_named_by_label_or_place_as_whole_words() -> None:
     assert cameras_named("Who passed the gateway?", cameras) == ()
 
 
-@pytest.mark.parametrize("question", ["on 9999-12-31?", "at 10:00 on 0001-01-01", "after 23:00 on 9999-12-31"])
-def test_the_ends_of_the_calendar_are_no_error(question: str) -> None:
-    time_span(question, "Pacific/Kiritimati", None)
-    time_span(question, "America/Los_Angeles", None)
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Who carried crate 25?", "who"),
+        ("When did Mei Chen hand over parcel 25?", "when"),
+        ("At what time did the van leave?", "when"),
+        ("Where was Lars at 9:00?", "where"),
+        ("On which camera was the forklift seen?", "where"),
+        ("How long was Dana at the dock?", "how_long"),
+        ("How many people were in the yard together?", "how_many"),
+        ("What did Dana do after she came in?", "before_after"),
+        ("Who was at the dock with Dana?", "together"),
+        ("Who was in the yard while the forklift moved?", "together"),
+        ("In what order did they come?", "sequence"),
+        ("Did Dana open the crate?", "yes_no"),
+        ("What happened at the gate?", "what"),
+        ("Describe the yard.", "what"),
+    ],
+)
+def test_the_kind_of_a_question(question: str, kind: str) -> None:
+    assert question_kind(question) == kind
 
 
-@pytest.mark.parametrize("last_ms", [-62_135_596_800_000, 10**17])
-def test_a_last_recording_at_the_ends_of_the_calendar_is_no_error(last_ms: int) -> None:
-    assert time_span("at 14:10", "Etc/GMT+12", last_ms) is None
+@pytest.mark.parametrize(
+    ("question", "event"),
+    [
+        ("Who was there before the van left?", Around("before", "the van left")),
+        ("What did Dana do right after she opened the crate, and why?", Around("after", "she opened the crate")),
+        ("Who was at the dock while the forklift moved?", Around("during", "the forklift moved")),
+        ("Who was there when the alarm was raised?", Around("during", "the alarm was raised")),
+        ("When did the van leave?", None),
+        ("Who came before 9:00?", None),
+        ("Who was at the dock?", None),
+    ],
+)
+def test_the_event_a_question_is_asked_around(question: str, event: Around | None) -> None:
+    assert around(question) == event
+
+
+def test_the_interpretation_names_what_was_understood() -> None:
+    question = "Who was at the dock with Dana Reyes yesterday at 14:10?"
+    span = time_span(question, "UTC", 1_772_440_000_000)
+    found = understood(question, [{"_key": "c1", "label": "dock", "place": ""}], ["Dana Reyes", "Dan", "Eli"], span)
+    assert found.kind == "together" and found.cameras == ("c1",) and found.entities == ("Dana Reyes",)
+    assert found.subject == "Who was at the dock with Dana Reyes ?" and found.time == "at 14:10"

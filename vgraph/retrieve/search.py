@@ -9,8 +9,9 @@ from threading import Lock
 from typing import Any
 
 from vgraph.models import Embedder
-from vgraph.retrieve.intent import cameras_named, time_span, with_time
+from vgraph.retrieve.intent import cameras_named, understood
 from vgraph.retrieve.pack import pack
+from vgraph.retrieve.times import TimeSpan, time_span, with_time
 from vgraph.store import Store
 from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelation, Filters, Hit, Line
 
@@ -60,7 +61,8 @@ def retrieve(
     """Evidence for a question. A time the question names becomes a filter unless the caller gave one; filters hold in every step."""
     profile = profile or Profile()
     cameras = [c for c in store.camera_names() if filters.cameras is None or c["_key"] in filters.cameras]
-    filters = _timed(question, store, filters, cameras)
+    span = _time_named(question, store, filters, cameras)
+    filters = with_time(filters, span)
     hits = store.hybrid_chunks(
         vectors(question), question, filters, k=profile.k, leg_k=profile.leg_k, rrf_k=profile.rrf_k
     )
@@ -70,27 +72,30 @@ def retrieve(
     reached = _reached(hits, around, graph["relations"])
     chunks = _evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters), filters)
     kept, relations, text, tokens = pack(chunks, _relations(graph), profile.token_budget)
+    entities = _entities(graph, filters)
     return Evidence(
-        question, filters, hits, kept, _entities(graph, filters), relations, text, tokens, profile.token_budget,
-        _coverage(question, store, filters, cameras),
+        question, filters, hits, kept, entities, relations, text, tokens, profile.token_budget,
+        _coverage(question, store, filters, cameras), understood(question, cameras, (e.name for e in entities), span),
     )  # fmt: skip
 
 
-def _timed(question: str, store: Store, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> Filters:
-    """The filters with the time the question names, read in the zone of the cameras asked about (UTC where they have several).
+def _time_named(
+    question: str, store: Store, filters: Filters, cameras: Sequence[Mapping[str, Any]]
+) -> TimeSpan | None:
+    """The time the question names, read in the zone of the cameras asked about (UTC where they have several).
 
-    A time without a date means the last recorded day, and what may not influence the result was not recorded.
+    The moment it is asked from is the end of the last recording that may influence the result.
     """
     named = cameras_named(question, cameras)
     asked = [camera for camera in cameras if camera["_key"] in named] or cameras
     zones = {camera["tz"] for camera in asked}
     zone = zones.pop() if len(zones) == 1 else "UTC"
     if time_span(question, zone, SOME_MS) is None:  # most questions name no time: nothing needs to be looked up
-        return filters
+        return None
     last = store.last_recorded([camera["_key"] for camera in asked])
     if last is not None and filters.not_after is not None:
         last = min(last, filters.not_after)
-    return with_time(filters, time_span(question, zone, last))
+    return time_span(question, zone, last)
 
 
 def _coverage(
