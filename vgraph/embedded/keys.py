@@ -23,7 +23,10 @@ _is_id = re.compile(f"[^/]+/{_LETTERS}", re.ASCII).fullmatch
 _are_keys = re.compile(rf"{_LETTERS}(?:\n{_LETTERS})*+", re.ASCII).fullmatch
 _are_ids = re.compile(rf"[^/\n]+/{_LETTERS}(?:\n[^/\n]+/{_LETTERS})*+", re.ASCII).fullmatch
 GENERATORS: Final = ("padded", "uuid", "autoincrement", "traditional")
+_COUNTING: Final = ("traditional", "autoincrement")
 _LARGEST: Final = 2**63 - 1
+_LARGEST_GIVEN: Final = 2**64 - 1  # counted as _LARGEST: no key follows it
+_MAX_INCREMENT: Final = 2**16 - 1
 
 
 def check_key(key: Any) -> str:
@@ -79,12 +82,12 @@ def normalise_options(options: Any) -> dict[str, Any]:
     result: dict[str, Any] = {"allowUserKeys": bool(options.get("allowUserKeys", True)), "type": kind}
     if kind == "autoincrement":
         result["offset"] = _whole(options.get("offset", 0), lowest=0)
-        result["increment"] = _whole(options.get("increment", 1), lowest=1)
+        result["increment"] = _whole(options.get("increment", 1), lowest=1, highest=_MAX_INCREMENT)
     return result
 
 
-def _whole(value: Any, *, lowest: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+def _whole(value: Any, *, lowest: int, highest: int = _LARGEST) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
         raise ArangoError(1232)
     return value
 
@@ -95,6 +98,8 @@ def generate(txn: Transaction, info: CollectionInfo) -> str:
     kind = options["type"]
     if kind == "traditional":
         key = max(txn.next_tick(), txn.last_key(info.id) + 1)
+        if key > _LARGEST:
+            raise ArangoError(1225)
         txn.remember_key(info.id, key)
         return str(key)
     if kind == "autoincrement":
@@ -117,15 +122,17 @@ def _next_step(last: int, offset: int, increment: int) -> int:
 
 
 def accept(txn: Transaction, info: CollectionInfo, key: Any) -> str:
-    """A key given by the user: checked, and remembered by generators that count; 1221, 1222."""
+    """A key given by the user: checked, and remembered by generators that count; 1221 (also of letters in a collection
+    of counted keys), 1222."""
     check_key(key)
     options = info.properties["keyOptions"]
     if not options["allowUserKeys"]:
         raise ArangoError(1222)
-    if key[0] in "0123456789" and options["type"] in ("traditional", "autoincrement") and key.isdigit():
-        number = int(key)
-        if number <= _LARGEST:
-            txn.remember_key(info.id, number)
+    if options["type"] in _COUNTING:
+        if key[0] in "0123456789" and key.isdigit():
+            txn.remember_key(info.id, _counted(int(key)))
+        elif options["type"] == "autoincrement":
+            raise ArangoError(1221)
     return str(key)
 
 
@@ -134,9 +141,16 @@ def accept_all(txn: Transaction, info: CollectionInfo, names: Sequence[Any]) -> 
     options = info.properties["keyOptions"]
     if not options["allowUserKeys"] or not are_keys(names):
         return False
-    if options["type"] in ("traditional", "autoincrement"):
+    if options["type"] in _COUNTING:
         numbers = [int(key) for key in names if key[0] in "0123456789" and key.isdigit()]
-        highest = max((number for number in numbers if number <= _LARGEST), default=0)
+        if options["type"] == "autoincrement" and len(numbers) < len(names):
+            return False
+        highest = max(map(_counted, numbers), default=0)
         if highest:
             txn.remember_key(info.id, highest)
     return True
+
+
+def _counted(number: int) -> int:
+    """What a generator remembers of a numeric key given by the user: nothing of one beyond 64 bits."""
+    return min(number, _LARGEST) if number <= _LARGEST_GIVEN else 0

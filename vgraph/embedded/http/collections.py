@@ -238,4 +238,4 @@ def missing_action(context: Context) -> Answer:
 
 @routes.on("GET", "/_api/key-generators")
 def key_generators(context: Context) -> Answer:
-    return json_answer({"keyGenerators": list(keys.GENERATORS)})
+    return json_answer({"keyGenerators": ["upgrade", *keys.GENERATORS]})
