@@ -12,7 +12,7 @@ from typing import Any
 import av
 import pytest
 
-from tests.media.streaming import Files, grow, playlist, ts_bytes, write_ts
+from tests.media.streaming import Files, Rtsp, grow, playlist, ts_bytes, write_ts
 from vgraph.errors import UserError
 from vgraph.ingest import Options, Site, Tools
 from vgraph.ingest.live import Feed, Watch, named_sources, watch, watch_all
@@ -159,6 +159,40 @@ def test_pictures_over_udp_arrive(store: Store, tmp_path: Path) -> None:
         stop.set()
     sender.join()
     assert reports and store.documents()[0]["uri"] == "udp://127.0.0.1:45671"
+
+
+def test_rtsp_is_read_and_the_connection_made_anew_when_it_ends(store: Store, tmp_path: Path) -> None:
+    camera, stop = Rtsp(3.5), threading.Event()
+    reports: list[IngestReport] = []
+    for report in watch(feed_of(camera.url), site_of(store, tmp_path), Watch(HOME, stop=stop)):
+        reports.append(report)
+        if sum(path.endswith("/cam") for path in camera.paths) > 5:
+            stop.set()
+    camera.close()
+    (document,) = store.documents()
+    assert document["uri"] == camera.url and document["segments"] == len(spans(store)) >= 2
+    assert sum("track1" in path for path in camera.paths) >= 2
+
+
+def test_a_piece_that_finds_no_room_is_left_out_and_told(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "growing.ts"
+    path.write_bytes(ts_bytes(10))
+
+    class Slow:
+        name = "slow"
+
+        def caption(self, segment: Segment, frames: object, transcript: str, marks: object = ()) -> tuple[Caption, ...]:
+            time.sleep(1.0)
+            return ()
+
+    plain = site_of(store, tmp_path)
+    site = replace(plain, tools=replace(plain.tools, captioner=Slow()))
+    told: list[str] = []
+    for report in watch(feed_of(str(path), begin_ms=BEGAN), site, Watch(HOME, waiting=1)):
+        told += report.warnings
+    assert any("found no room" in text for text in told)
+    assert store.documents()[0]["gaps"] or store.documents()[0]["duration_ms"] < 10_000
+    assert 1 <= len(spans(store)) < 5
 
 
 def test_a_folder_that_fills_is_one_document_and_its_files_stay(store: Store, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
-"""Real sources of growing recordings, made here: MPEG-TS in pieces, an HTTP and HLS server, a sender of UDP."""
+"""Real sources of growing recordings, made here: MPEG-TS in pieces, an HTTP and HLS server, a sender of UDP, a small RTSP server."""
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
@@ -121,3 +123,80 @@ def grow(path: Path, content: bytes, *, parts: int, pause: float) -> threading.T
     thread = threading.Thread(target=write, daemon=True)
     thread.start()
     return thread
+
+
+class Rtsp:
+    """A small RTSP server (RFC 2326) of one H.264 stream over TCP: FFmpeg's packets of RTP, interleaved. `paths` are those asked for."""
+
+    def __init__(self, seconds: float, pace: float = 0.2) -> None:
+        self._seconds, self._pace = seconds, pace
+        self.paths: list[str] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket.settimeout(0.1)
+        self.url = f"rtsp://127.0.0.1:{self._socket.getsockname()[1]}/cam"
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._serve, daemon=True)]
+        self._threads[0].start()
+
+    def close(self) -> None:
+        self._over.set()
+        self._socket.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _serve(self) -> None:
+        while not self._over.is_set():
+            with suppress(OSError):
+                connection, _ = self._socket.accept()
+                thread = threading.Thread(target=self._talk, args=(connection,), daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as lines, suppress(OSError):
+            while request := self._request(lines):
+                method, url, number = request
+                self.paths.append(url)
+                answer = {
+                    "OPTIONS": ("Public: OPTIONS, DESCRIBE, SETUP, PLAY, TEARDOWN", ""),
+                    "DESCRIBE": ("Content-Type: application/sdp", SDP),
+                    "SETUP": ("Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\nSession: 7", ""),
+                }.get(method, ("Session: 7", ""))
+                head = f"RTSP/1.0 200 OK\r\nCSeq: {number}\r\n{answer[0]}\r\nContent-Length: {len(answer[1])}\r\n\r\n{answer[1]}"
+                connection.sendall(head.encode())
+                if method == "PLAY":
+                    self._play(connection)
+                    return
+
+    def _request(self, lines: Any) -> tuple[str, str, str] | None:
+        first = lines.readline().decode().split()
+        if len(first) < 2:
+            return None
+        number = "0"
+        while (line := lines.readline().decode().strip()) != "":
+            if line.lower().startswith("cseq:"):
+                number = line.split(":")[1].strip()
+        return first[0], first[1], number
+
+    def _play(self, connection: socket.socket) -> None:
+        """FFmpeg sends RTP to a port here, whose packets are passed on."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as port:
+            port.bind(("127.0.0.1", 0))
+            port.settimeout(0.5)
+            sender = threading.Thread(target=self._send, args=(port.getsockname()[1],), daemon=True)
+            sender.start()
+            with suppress(TimeoutError):
+                while not self._over.is_set():
+                    packet = port.recv(65_536)
+                    connection.sendall(b"$\x00" + len(packet).to_bytes(2, "big") + packet)
+            sender.join()
+
+    def _send(self, port: int) -> None:
+        with av.open(f"rtp://127.0.0.1:{port}?pkt_size=1200", "w", format="rtp") as container:
+            write_ts(container, self._seconds, pace=self._pace)
+
+
+SDP = "\r\n".join(
+    ["v=0", "o=- 0 0 IN IP4 127.0.0.1", "s=test", "t=0 0", "m=video 0 RTP/AVP 96", "a=rtpmap:96 H264/90000",
+     "a=fmtp:96 packetization-mode=1", "a=control:track1", ""]
+)  # fmt: skip

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ASSET = re.compile(r"[A-Za-z0-9_-]{1,128}/\d{4,}/\d{10,}\.jpg")
 HOUR_MS = 3_600_000
+INCOMING = "incoming"
 
 
 class Assets:
@@ -106,12 +107,12 @@ class Assets:
 
     def incoming(self, document_key: str) -> Path:
         """The folder in which pieces of a live document wait to be read."""
-        return self._inside(f"{_checked_key(document_key)}/incoming")
+        return self._inside(f"{_checked_key(document_key)}/{INCOMING}")
 
     def names(self) -> Iterator[str]:
-        """Every asset that lies in the folder, and what a writer that was killed left beside them."""
+        """Every asset that lies in the folder, and what a writer that was killed left beside them; not the pieces that wait to be read."""
         for file in sorted(self.folder.glob("*/*/*")):
-            if file.is_file() and not file.is_symlink():
+            if file.is_file() and not file.is_symlink() and file.parent.name != INCOMING:
                 yield file.relative_to(self.folder).as_posix()
 
     def forget(self, names: Iterable[str]) -> None:
