@@ -71,7 +71,7 @@ def columns(exprs: Sequence[Expr], env: CompileEnv) -> Columns:
     def slow(batch: Batch, rt: Any) -> list[list[Any]]:
         return [[closure(row, rt) for row in batch] for closure in closures]
 
-    if not all(map(can_be_written, exprs)):
+    if not exprs or not all(map(can_be_written, exprs)):
         return slow
 
     def write() -> Columns:
