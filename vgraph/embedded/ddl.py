@@ -184,11 +184,13 @@ def change_properties(txn: Transaction, name: str, body: dict[str, Any]) -> Coll
 
 
 def create_index(txn: Transaction, collection: str, definition: Any) -> tuple[Index, bool]:
-    """(index, newly created): build an index over what is there, or find the same one; 10, 1203, 1207, 1210."""
+    """(index, newly created): build an index over what is there, or find the same one; 10, 11, 1203, 1207, 1210."""
     info = txn.info(collection)
     if not isinstance(definition, dict):
         raise ArangoError(10, "expecting an index definition")
-    if definition.get("type") in (*BUILT_IN, "arangosearch"):
+    if definition.get("type") in BUILT_IN:
+        raise ArangoError(11)
+    if definition.get("type") == "arangosearch":
         raise ArangoError(10, "cannot create an index of this type")
     if definition.get("type") == "inverted":
         from vgraph.embedded import search

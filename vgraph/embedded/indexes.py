@@ -684,7 +684,7 @@ class FulltextIndex(Index):
         return {
             "type": "fulltext",
             "fields": check_fields(definition, most=1),
-            "minLength": int(definition.get("minLength", 2)),
+            "minLength": _min_length(definition.get("minLength", 2)),
             "sparse": True,
             "unique": False,
         }
@@ -750,11 +750,20 @@ def check_fields(
         stars = field.count(_EXPANSION)
         if stars and not expansion:
             raise ArangoError(10, f"cannot use [*] expansion for this type of index, in '{field}'")
-        if stars > 1 or "[" in field.replace(_EXPANSION, ""):
+        if stars > 1:
+            raise ArangoError(10, "cannot use multiple [*] expansions for a single index field")
+        if "[" in field.replace(_EXPANSION, ""):
             raise ArangoError(1220, f"parsing attribute name definition failed: '{field}'")
     if len(set(fields)) < len(fields):
         raise ArangoError(10, f"duplicate attribute in '{name}'")
     return list(fields)
+
+
+def _min_length(value: Any) -> int:
+    """The least length of a word of a full-text index."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ArangoError(10, "'minLength' must be a number")
+    return max(int(value), 1)
 
 
 def _check_stored_values(values: Any, fields: Sequence[str]) -> list[str]:
