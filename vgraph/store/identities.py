@@ -31,12 +31,8 @@ class Identities:
         return sorted(run(self._db, "identity_touched", stream=True, config=config))
 
     def profiles(self, keys: Sequence[str]) -> list[dict[str, Any]]:
-        """Entities by key: {_key, type, name, aliases, description, embedding, name_keys, canonical}."""
+        """Entities by key, without their vectors: rows of identity_profiles.aql."""
         return list(run(self._db, "identity_profiles", keys=list(keys)))
-
-    def states(self, keys: Sequence[str]) -> list[dict[str, Any]]:
-        """Entities by key: {_key, type, name, cameras, canonical, called, doubt, resolved, followed}."""
-        return list(run(self._db, "identity_states", keys=list(keys)))
 
     def facts(self, keys: Sequence[str], *, most: int, recent: int) -> list[dict[str, Any]]:
         """Entities by key with at most so many of their mentions and relations, and the looks of their last tracks."""

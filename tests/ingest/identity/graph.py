@@ -56,9 +56,10 @@ class Graph:
             "chunks",
             {"_key": chunk, **place, "index": start // 30, "offset_ms": start // 30 * 30_000, "text": "", "lines": []},
         )
+        where = f"{chunk}-{start * 1000:010d}"
         entity = {
-            "_key": key, "type": type, "name": name, "aliases": [name], "description": description, "named": chunk,
-            "described": chunk if description else "", "first_ms": start * 1000, "last_ms": end * 1000, "cameras": [camera],
+            "_key": key, "type": type, "name": name, "aliases": [name], "description": description, "named": where,
+            "described": where if description else "", "first_ms": start * 1000, "last_ms": end * 1000, "cameras": [camera],
         }  # fmt: skip
         known = self.vertices.get("entities", {}).get(key)
         if known:

@@ -16,6 +16,8 @@ from vgraph.store.identities import Identities
 
 PROBED = 4
 """How many times `near` are looked at in the index, which finds nearly and not exactly the nearest."""
+LISTS = 8
+"""So many of the index's lists are looked into: its own number grows with it, and the whole would be all pairs."""
 PASSING = 64
 """At most so many tracks of one span of time at one camera are compared with a track."""
 LONGEST_MS = 600_000
@@ -34,12 +36,12 @@ def by_name(
 
 
 def by_meaning(store: Identities, page: Sequence[Profile], options: IdentityOptions) -> set[Pair]:
-    """Pairs with one of the page whose embeddings are nearest; a followed object's name means nothing."""
+    """Pairs with one of the page whose embeddings are nearest. The embedding of a bare name says no more than the name does."""
     found: set[Pair] = set()
     for kind in sorted({one.type for one in page}):
-        keys = [one.key for one in page if one.type == kind and one.embedding is not None and not one.followed]
+        keys = [one.key for one in page if one.type == kind and one.vector and one.words and not one.followed]
         if keys:
-            near = store.near(keys, kind, least=options.near_min, probe=PROBED * options.near)
+            near = store.near(keys, kind, least=options.near_min, probe=PROBED * options.near, lists=LISTS)
             found.update(pair(*couple) for couple in _nearest(near, options.near))
     return found
 

@@ -34,7 +34,8 @@ class Profile:
     name: str
     names: tuple[Name, ...]
     words: frozenset[str]
-    embedding: NDArray[np.float32] | None
+    vector: bool
+    """It has an embedding."""
     given_id: bool
     """Its key was made from an id that a source gave, and not from its name."""
     cameras: tuple[str, ...] = ()
@@ -57,6 +58,7 @@ class Facts:
     """What its edges say of it. `presences` are in order of start, `looks` the last ones first; `heard`: a transcript names it."""
 
     profile: Profile
+    embedding: NDArray[np.float32] | None
     presences: tuple[Presence, ...]
     chunks: tuple[str, ...]
     heard: bool
@@ -75,18 +77,15 @@ class Facts:
 
 
 def profile(record: Mapping[str, Any]) -> Profile:
-    import numpy as np
-
     names = tuple(dict.fromkeys((record["name"], *record["aliases"])))[:MOST_NAMES]
     parts = tuple(parsed(name) for name in names)
-    vector = record.get("embedding")
     return Profile(
         record["_key"],
         record["type"],
         record["name"],
         parts,
         telling([record["description"], *(part.text for part in parts if not part.proper)]),
-        None if vector is None else np.asarray(vector, np.float32),
+        record["vector"],
         all(entity_key(Mention(name, record["type"])) != record["_key"] for name in names),
         tuple(record["cameras"]),
         record["followed"],
@@ -98,7 +97,8 @@ def facts(record: Mapping[str, Any]) -> Facts:
     seen = [_presence(row) for row in record["mentions"]]
     senses = {row["modality"] for row in record["mentions"]}
     return Facts(
-        profile({**record, "followed": senses == {"detection"}}),
+        profile({**record, "vector": record.get("embedding") is not None, "followed": senses == {"detection"}}),
+        _vector(record.get("embedding")),
         tuple(stays(p for p in seen if p.sense in PRESENT)),
         tuple(dict.fromkeys(p.chunk for p in seen)),
         "speech" in senses,
@@ -119,6 +119,12 @@ def _presence(row: Mapping[str, Any]) -> Presence:
         row["modality"],
         row["chunk"] == chunk_key(row["document"], row["offset_ms"]),
     )
+
+
+def _vector(values: Any) -> NDArray[np.float32] | None:
+    import numpy as np
+
+    return None if values is None else np.asarray(values, np.float32)
 
 
 def _look(row: Mapping[str, Any]) -> Look:

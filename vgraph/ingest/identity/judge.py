@@ -18,8 +18,10 @@ from vgraph.ingest.identity.presence import Presence, Sites, conflict
 
 PRIOR = -3.0
 """One pair of candidates in twenty is one entity."""
+MEANING = 1.25
+"""As much as embeddings that are the same may add."""
 CONTEXT = 3.0
-"""As much as what is not in the names, descriptions and embeddings may add; a pair that this cannot help is not looked at further."""
+"""As much as may be added by all else; a pair that this cannot help is not looked at further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ def promising(a: Profile, b: Profile, court: Court) -> bool:
     if a.type != b.type:
         return False
     weight = sum(item.weight for item in _of_vertices(a, b, court.options, True, ()))
+    if court.options.embedding and a.vector and b.vector:
+        weight += MEANING
     least = log(court.options.propose / (1 - court.options.propose))
     return PRIOR + weight + CONTEXT >= least
 
@@ -90,6 +94,8 @@ def judge(a: Facts, b: Facts, court: Court, more: Sequence[Evidence] = ()) -> Ju
     shown = tuple(dict.fromkeys((*a.chunks[:1], *b.chunks[:1])))
     followed = a.followed or b.followed
     found = [] if followed else list(_of_vertices(a.profile, b.profile, court.options, a.heard or b.heard, shown))
+    if court.options.embedding and not followed:
+        found += _meaning(a, b, court.options, shown)
     found += [item for item in (*_of_edges(a, b, court), *more) if item]
     return Judgement(a.key, b.key, probability(PRIOR + sum(item.weight for item in found)), tuple(found))
 
@@ -114,8 +120,6 @@ def _of_vertices(
         yield Evidence(likeness.kind, likeness.weight, likeness.how, chunks)
     if a.words and b.words:
         yield from _descriptions(a, b, likeness is not None, chunks)
-    if options.embedding and a.embedding is not None and b.embedding is not None:
-        yield from _meaning(a, b, options, chunks)
 
 
 def _names(a: Profile, b: Profile, options: IdentityOptions, heard: bool) -> Likeness | None:
@@ -138,11 +142,12 @@ def _descriptions(a: Profile, b: Profile, named: bool, chunks: tuple[str, ...]) 
         yield Evidence("description", -1.0, "their descriptions have nothing in common", chunks)
 
 
-def _meaning(a: Profile, b: Profile, options: IdentityOptions, chunks: tuple[str, ...]) -> Iterator[Evidence]:
-    assert a.embedding is not None and b.embedding is not None
+def _meaning(a: Facts, b: Facts, options: IdentityOptions, chunks: tuple[str, ...]) -> Iterator[Evidence]:
+    if a.embedding is None or b.embedding is None:
+        return
     cosine = round(float(a.embedding @ b.embedding), 4)
     if cosine >= options.near_min:
-        weight = 0.5 + 0.75 * (cosine - options.near_min) / max(1 - options.near_min, 1e-6)
+        weight = 0.5 + (MEANING - 0.5) * (cosine - options.near_min) / max(1 - options.near_min, 1e-6)
         yield Evidence("embedding", weight, f"cosine of their embeddings {cosine:.2f}", chunks)
 
 

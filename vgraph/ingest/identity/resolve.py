@@ -173,7 +173,7 @@ def _key_names(case: _Case, touched: Sequence[str]) -> None:
         for row in case.store.profiles(page):
             names = () if row["followed"] or not options.names else (row["name"], *row["aliases"])
             keys = name_keys(row["type"], names, row["description"], options.phonetic) if names else []
-            if keys != (row.get("name_keys") or []):
+            if keys != (row["name_keys"] or []):
                 changed.append({"_key": row["_key"], "name_keys": keys or None})
         if changed:
             case.store.write(entities=changed)
@@ -214,9 +214,7 @@ def _candidates(case: _Case, rows: Sequence[Mapping[str, Any]]) -> set[Pair]:
     options, page = case.court.options, [profile(row) for row in rows]
     found: set[Pair] = set()
     if options.names:
-        found |= candidates.by_name(
-            case.store, page, {key for row in rows for key in row.get("name_keys") or ()}, options
-        )
+        found |= candidates.by_name(case.store, page, {key for row in rows for key in row["name_keys"] or ()}, options)
     if options.embedding:
         found |= candidates.by_meaning(case.store, page, options)
     found = _promising(case, page, found - case.judged)
@@ -273,9 +271,7 @@ def _by_captions(edge: Mapping[str, Any]) -> bool:
 
 def _grouped(case: _Case, keys: Sequence[str]) -> dict[str, str]:
     """Entities and all that are one with them by now: key -> representative."""
-    roots = {
-        row["_key"]: row.get("canonical") or row["_key"] for part in _pages(keys) for row in case.store.profiles(part)
-    }
+    roots = {row["_key"]: row["canonical"] or row["_key"] for part in _pages(keys) for row in case.store.profiles(part)}
     return roots | case.store.family(sorted(set(roots.values())))
 
 
@@ -312,7 +308,7 @@ def _settle(case: _Case, page: Sequence[str], settled: set[str], last: bool) -> 
     seeds = [key for key in page if key not in settled]
     members, edges = _component(case, seeds)
     settled |= members
-    outcome = clustered(_claims(case, edges), _ruled(case, members), _forbids(case, members, edges))
+    outcome = clustered(_claims(case, edges), _ruled(case, members, edges), _forbids(case, members, edges))
     rows = {row["_key"]: row for part in _pages(sorted({*members, *page})) for row in case.store.profiles(part)}
     called = _called(case, outcome.canonical)
     now = {key: {"canonical": outcome.canonical.get(key), "called": called.get(key)} for key in members if key in rows}
@@ -363,9 +359,7 @@ def _component(case: _Case, seeds: Sequence[str]) -> tuple[set[str], dict[str, d
 
 
 def _family(case: _Case, keys: Sequence[str]) -> Iterator[str]:
-    canonicals = {
-        row["canonical"] for part in _pages(keys) for row in case.store.profiles(part) if row.get("canonical")
-    }
+    canonicals = {row["canonical"] for part in _pages(keys) for row in case.store.profiles(part) if row["canonical"]}
     if canonicals:
         yield from case.store.family(sorted(canonicals))
 
@@ -384,8 +378,11 @@ def _odds(edge: Mapping[str, Any]) -> float:
     return PRIOR + sum(float(item["weight"]) for item in edge["evidence"])
 
 
-def _ruled(case: _Case, members: set[str]) -> dict[Pair, Ruling]:
-    return {couple: ruling for couple, ruling in case.ruled.items() if members & set(couple)}
+def _ruled(case: _Case, members: set[str], edges: Mapping[str, Mapping[str, Any]]) -> dict[Pair, Ruling]:
+    """Decisions about the members; what was joined with an entity that is gone waits until it comes again."""
+    there = {_ends(edge) for edge in edges.values()}
+    about = ((couple, ruling) for couple, ruling in case.ruled.items() if members & set(couple))
+    return {couple: ruling for couple, ruling in about if couple in there or not ruling.same}
 
 
 def _forbids(
