@@ -345,8 +345,10 @@ class _Walk:
             yield step
             if not step.open:
                 continue
-            if not self._expander.knows(step.vertex):
-                soon = [step.vertex, *(entry.vertex for entry in queue.entries[:ahead] if entry.open)]
+            knows = self._expander.knows
+            if not knows(step.vertex):
+                following = [entry.vertex for entry in queue.entries[:ahead] if entry.open]
+                soon = [step.vertex, *(vertex for vertex in dict.fromkeys(following) if not knows(vertex))]
                 self._expander.prefetch(soon)
                 weights.load([token for vertex in soon for token, _ in self._expander.neighbours(vertex)])
                 ahead = min(ahead * 2, _LARGEST_AHEAD)
