@@ -11,6 +11,7 @@ from tests.conftest import fresh_store
 from tests.store.test_store import DIMENSION, corpus, vector
 from vgraph.store import Store
 from vgraph.store.resources import query, query_names
+from vgraph.types import GraphDelta
 
 FILTERED = {"cameras": ["dock"], "documents": None, "start_ms": 1000, "end_ms": 9000, "not_after": None}
 KEYS = ["one-0001", "one-0002"]
@@ -82,8 +83,24 @@ BINDS: dict[str, dict[str, Any]] = {
     "search_communities_exact": {**FILTERED, **LEGS, "kind": None},
     "search_entities": {**FILTERED, **LEGS, "types": None, "most": 5},
     "search_entities_exact": {**FILTERED, **LEGS, "types": None, "most": 5},
-    "walk_clips": {**FILTERED, "vector": vector(), "anchors": 3, "hops": 2, "eta": 0.4, "kinds": ["NEXT_CHUNK"], "k": 5},
-    "walk_clips_exact": {**FILTERED, "vector": vector(), "anchors": 3, "hops": 2, "eta": 0.4, "kinds": ["NEXT_CHUNK"], "k": 5},
+    "walk_clips": {
+        **FILTERED,
+        "vector": vector(),
+        "anchors": 3,
+        "hops": 2,
+        "eta": 0.4,
+        "kinds": ["NEXT_CHUNK"],
+        "k": 5,
+    },
+    "walk_clips_exact": {
+        **FILTERED,
+        "vector": vector(),
+        "anchors": 3,
+        "hops": 2,
+        "eta": 0.4,
+        "kinds": ["NEXT_CHUNK"],
+        "k": 5,
+    },
     "busiest_intervals": {**EVERYBODY, "bucket_ms": 1000, "origin_ms": 0},
     "co_presence": {**EVERYBODY, "gap_ms": 1, "least_ms": 1},
     "counts_per_interval": {**SPAN, "types": None, "bucket_ms": 1000, "origin_ms": 0},
@@ -176,6 +193,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "find_entities": {"named": "person1"},
     "identity_blocks": {"name_keys": ["person|t:lopez"], "most": 33},
     "identity_captions": {"documents": ["one"]},
+    "identity_clusters": {"keys": ["p1"]},
     "identity_edges": {"ids": ["entities/p1"]},
     "identity_facts": {"ids": ["entities/p1"], "most": 10, "recent": 5},
     "identity_family": {"canonicals": ["p1"]},
@@ -215,7 +233,6 @@ WHOLE: dict[str, set[str]] = {
     "coverage_stretches": {"cameras"},
     "derive_pending": {"documents"},
     "export_collection": {"chunks"},
-    "search_communities": {"communities"},
     "search_communities_exact": {"communities"},
     "search_entities_exact": {"entities"},
     "journeys": {"ADJACENT_TO"},
@@ -263,6 +280,7 @@ INTENDED: dict[str, set[str]] = {
     "allen_relations": {"to_start", "speaker", "class_start"},
     "community_chunks": {"edge"},
     "rank_graph": {"edge", "to_start"},
+    "search_communities": {"embedding"},
     "search_entities": {"embedding", "to_start"},
     "search_entities_exact": {"to_start"},
     "walk_clips": {"embedding", "edge"},
@@ -297,6 +315,7 @@ INTENDED: dict[str, set[str]] = {
     "find_entities": {"aliases"},
     "identity_blocks": {"name_keys"},
     "identity_captions": {"document"},
+    "identity_clusters": {"primary"},
     "identity_edges": {"edge"},
     "identity_facts": {"primary", "edge"},
     "identity_family": {"canonical"},
@@ -350,6 +369,18 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         store.claim_embedding("text", "test", DIMENSION)
         for document, camera in (("one", "dock"), ("two", "gate")):
             store.apply(corpus(document, camera))
+        window = {
+            "_key": "w",
+            "kind": "window",
+            "level": 0,
+            "document": "one",
+            "cameras": ["dock"],
+            "title": "crates",
+            "summary": "",
+        }
+        store.apply(
+            GraphDelta({"communities": (window | {"start_ms": 0, "end_ms": 9, "known_ms": 9, "embedding": vector()},)})
+        )
         store.ensure_vector_indexes()
         yield store
 

@@ -17,6 +17,7 @@ from vgraph.store.audit import Audit
 from vgraph.store.clocks import Clocks
 from vgraph.store.connect import Connection
 from vgraph.store.derived import Derived
+from vgraph.store.finding import Finding
 from vgraph.store.identities import Identities
 from vgraph.store.ledgers import Ledgers
 from vgraph.store.removal import Removal
@@ -84,6 +85,11 @@ class Store:
     def analytics(self) -> Analytics:
         """Who was where, when, with whom and for how long."""
         return Analytics(self._db)
+
+    @cached_property
+    def finding(self) -> Finding:
+        """The ways into the graph beside the hybrid search over chunks."""
+        return Finding(self._db)
 
     @cached_property
     def derived(self) -> Derived:

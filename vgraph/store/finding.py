@@ -1,0 +1,93 @@
+"""The ways into the graph beside the hybrid search over chunks: by entities, by clips that are alike, by summaries, by random walks.
+
+Part of Store as `store.finding`. Where no vector index can serve, or it found too few, the exact form of a query is run: exactly k
+results come when k exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vgraph.errors import StoreError
+from vgraph.store import schema
+from vgraph.store.run import filter_binds, one, run
+from vgraph.types import Filters
+
+NO_VECTOR_INDEX = frozenset({1554, 1555})
+TEMPORAL, SPATIAL = "NEXT_CHUNK", "SIMILAR_TO"
+
+
+class Finding:
+    """The finding part of a Store. Rows are those the query's header states; `vector` is float[d], normalised."""
+
+    def __init__(self, db: schema.Database) -> None:
+        self._db = db
+
+    def by_entities(
+        self, vector: Sequence[float], text: str, filters: Filters, *, types: Sequence[str] | None = None, leg_k: int, rrf_k: int,
+        most: int, k: int,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Chunks in which the `most` entities most like a question occur: {chunk, score, entities}."""
+        binds: dict[str, Any] = {
+            "vector": list(vector), "text": text, "types": None if types is None else list(types), "leg_k": leg_k, "rrf_k": rrf_k,
+            "most": most, "k": k,
+        }  # fmt: skip
+        return self._near("search_entities", {**binds, **filter_binds(filters)}, 0 if filters.not_after else 1)
+
+    def clips(
+        self, vector: Sequence[float], filters: Filters, *, anchors: int, hops: int, eta: float,
+        kinds: Sequence[str] = (TEMPORAL, SPATIAL), k: int,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Clips within `hops` of the `anchors` clips nearest to a question: {chunk, score, hop, anchor}."""
+        binds: dict[str, Any] = {
+            "vector": list(vector), "anchors": anchors, "hops": hops, "eta": eta, "kinds": list(kinds), "k": k,
+        }  # fmt: skip
+        return self._near("walk_clips", {**binds, **filter_binds(filters)}, anchors)
+
+    def communities(
+        self,
+        vector: Sequence[float],
+        text: str,
+        filters: Filters,
+        *,
+        kind: str | None = None,
+        leg_k: int,
+        rrf_k: int,
+        k: int,
+    ) -> list[dict[str, Any]]:
+        """Summaries nearest to a question."""
+        binds: dict[str, Any] = {
+            "vector": list(vector),
+            "text": text,
+            "kind": kind,
+            "leg_k": leg_k,
+            "rrf_k": rrf_k,
+            "k": k,
+        }
+        return self._near("search_communities", {**binds, **filter_binds(filters)}, k)
+
+    def chunks_of_communities(
+        self, communities: Mapping[str, float], vector: Sequence[float], filters: Filters, *, k: int
+    ) -> list[dict[str, Any]]:
+        """Chunks that summaries (id -> score) rest on: {chunk, score, of}."""
+        starts = [{"id": key, "score": score} for key, score in communities.items()]
+        return list(
+            run(self._db, "community_chunks", communities=starts, vector=list(vector), k=k, **filter_binds(filters))
+        )
+
+    def rank_graph(
+        self, chunks: Sequence[str], entities: Sequence[str], filters: Filters, *, most: int
+    ) -> dict[str, Any]:
+        """The part of the graph around chunks (ids) and entities (ids): {mentions, links}."""
+        binds: dict[str, Any] = {"chunks": list(chunks), "entities": list(entities), "most": most}
+        return one(run(self._db, "rank_graph", **binds, **filter_binds(filters)))
+
+    def _near(self, name: str, binds: Mapping[str, Any], enough: int) -> list[dict[str, Any]]:
+        try:
+            found = list(run(self._db, name, **binds))
+        except StoreError as error:
+            if error.number not in NO_VECTOR_INDEX:
+                raise
+            found = []
+        return found if len(found) >= enough else list(run(self._db, f"{name}_exact", **binds))
