@@ -34,6 +34,10 @@ class Identities:
         """Entities by key, without their vectors: rows of identity_profiles.aql."""
         return list(run(self._db, "identity_profiles", keys=list(keys)))
 
+    def clusters(self, keys: Sequence[str]) -> list[dict[str, Any]]:
+        """Which cluster entities (keys) are in by now: {_key, canonical, called, resolved}."""
+        return list(run(self._db, "identity_clusters", keys=list(keys)))
+
     def facts(self, keys: Sequence[str], *, most: int, recent: int) -> list[dict[str, Any]]:
         """Entities by key with at most so many of their mentions and relations, and the looks of their last tracks."""
         return list(run(self._db, "identity_facts", ids=_ids(keys), most=most, recent=recent))

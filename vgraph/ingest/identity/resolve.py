@@ -30,7 +30,7 @@ PAGE = 256
 MOST_MENTIONS = 5_000
 """So many of an entity's mentions and relations are looked at, the earliest."""
 KEPT = 20_000
-"""Entities whose facts are kept in memory while others are compared with them."""
+"""Entities of which what was read is kept in memory while others are compared with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class _Case:
     ruled: Mapping[Pair, Ruling]
     report: Callable[[Progress], None]
     kept: dict[str, Facts] = field(default_factory=dict)
+    known: dict[str, Profile] = field(default_factory=dict)
     judged: set[Pair] = field(default_factory=set)
     told: dict[str, frozenset[Caption]] = field(default_factory=dict)
     statuses: dict[str, str] = field(default_factory=dict)
@@ -70,6 +71,15 @@ class _Case:
             rows = self.store.facts(part, most=MOST_MENTIONS, recent=self.court.options.recent)
             self.kept |= {row["_key"]: facts(row) for row in rows}
         return {key: self.kept[key] for key in keys if key in self.kept}
+
+    def profiles(self, page: Sequence[Profile], keys: set[str]) -> Mapping[str, Profile]:
+        """Profiles of entities by key, and those of the page."""
+        if len(self.known) > KEPT:
+            self.known.clear()
+        self.known |= {one.key: one for one in page}
+        for part in _pages(sorted(keys - self.known.keys())):
+            self.known |= {row["_key"]: profile(row) for row in self.store.profiles(part)}
+        return self.known
 
     def captions(self, documents: Sequence[str]) -> frozenset[Caption]:
         """All captions of documents that name anything."""
@@ -222,9 +232,7 @@ def _candidates(case: _Case, rows: Sequence[Mapping[str, Any]]) -> set[Pair]:
 
 
 def _promising(case: _Case, page: Sequence[Profile], pairs: set[Pair]) -> set[Pair]:
-    known = {one.key: one for one in page}
-    for part in _pages(sorted({key for couple in pairs for key in couple} - known.keys())):
-        known |= {row["_key"]: profile(row) for row in case.store.profiles(part)}
+    known = case.profiles(page, {key for couple in pairs for key in couple})
     return {(a, b) for a, b in pairs if a in known and b in known and promising(known[a], known[b], case.court)}
 
 
@@ -271,7 +279,7 @@ def _by_captions(edge: Mapping[str, Any]) -> bool:
 
 def _grouped(case: _Case, keys: Sequence[str]) -> dict[str, str]:
     """Entities and all that are one with them by now: key -> representative."""
-    roots = {row["_key"]: row["canonical"] or row["_key"] for part in _pages(keys) for row in case.store.profiles(part)}
+    roots = {row["_key"]: row["canonical"] or row["_key"] for part in _pages(keys) for row in case.store.clusters(part)}
     return roots | case.store.family(sorted(set(roots.values())))
 
 
@@ -309,7 +317,7 @@ def _settle(case: _Case, page: Sequence[str], settled: set[str], last: bool) -> 
     members, edges = _component(case, seeds)
     settled |= members
     outcome = clustered(_claims(case, edges), _ruled(case, members, edges), _forbids(case, members, edges))
-    rows = {row["_key"]: row for part in _pages(sorted({*members, *page})) for row in case.store.profiles(part)}
+    rows = {row["_key"]: row for part in _pages(sorted({*members, *page})) for row in case.store.clusters(part)}
     called = _called(case, outcome.canonical)
     now = {key: {"canonical": outcome.canonical.get(key), "called": called.get(key)} for key in members if key in rows}
     changes: dict[str, dict[str, Any]] = {
@@ -318,7 +326,7 @@ def _settle(case: _Case, page: Sequence[str], settled: set[str], last: bool) -> 
         if any(value != rows[key].get(name) for name, value in cluster.items())
     }
     if last:
-        doubted = _doubts(case, [rows[key] for key in page if key in rows])
+        doubted = _doubts(case, case.store.profiles(page))
         for key in page:
             if key in rows:
                 changes.setdefault(key, {}).update(doubt=doubted.get(key), resolved=case.config)
@@ -359,7 +367,7 @@ def _component(case: _Case, seeds: Sequence[str]) -> tuple[set[str], dict[str, d
 
 
 def _family(case: _Case, keys: Sequence[str]) -> Iterator[str]:
-    canonicals = {row["canonical"] for part in _pages(keys) for row in case.store.profiles(part) if row["canonical"]}
+    canonicals = {row["canonical"] for part in _pages(keys) for row in case.store.clusters(part) if row["canonical"]}
     if canonicals:
         yield from case.store.family(sorted(canonicals))
 
