@@ -37,6 +37,7 @@ class Context:
         self.txn = txn
         self.rt = rt
         self.guards: list[Guard] = []
+        self._relied_on: set[tuple[str, Any]] = set()
         self.read: set[str] = set()
         self.written: set[str] = set()
         self.rules: dict[str, None] = {}
@@ -57,10 +58,12 @@ class Context:
         self.nodes += count
         return self.nodes
 
-    def relied_on(self, read: Callable[[Runtime], Any]) -> Any:
-        """The value now; the plan will only be used again while it is the same."""
+    def relied_on(self, about: tuple[str, Any], read: Callable[[Runtime], Any]) -> Any:
+        """The value now; the plan will only be used again while it is the same. What is `about` the same is asked for once."""
         value = read(self.rt)
-        self.guards.append(Guard(read, value))
+        if about not in self._relied_on:
+            self._relied_on.add(about)
+            self.guards.append(Guard(read, value))
         return value
 
     def constant(self, expr: Expr) -> Any:
@@ -68,7 +71,7 @@ class Context:
         if isinstance(expr, ast.Literal):
             return expr.value
         read = self._evaluate(expr)
-        return self.relied_on(read) if has_binds(expr) else read(self.rt)
+        return self.relied_on(("value", expr), read) if has_binds(expr) else read(self.rt)
 
     def truth(self, expr: Expr) -> bool:
         """Whether a constant expression is true; the guard holds for every value of the same truth."""
@@ -77,7 +80,7 @@ class Context:
         read = self._evaluate(expr)
         if not has_binds(expr):
             return truthy(read(self.rt))
-        return bool(self.relied_on(lambda rt: truthy(read(rt))))
+        return bool(self.relied_on(("truth", expr), lambda rt: truthy(read(rt))))
 
     def source(self, node: Expr) -> str:
         """The name of a data source, given or bound (1553 when the bind is no string)."""
@@ -85,7 +88,7 @@ class Context:
             return node.name
         assert isinstance(node, ast.CollectionBind)
         key = "@" + node.name
-        name = self.relied_on(lambda rt: rt.binds.get(key))
+        name = self.relied_on(("source", key), lambda rt: rt.binds.get(key))
         if not isinstance(name, str) or not name:
             raise ArangoError(1553, f"bind parameter '@{node.name}' has an invalid value or type (while parsing)")
         return name
@@ -462,7 +465,7 @@ class _Builder:
         """The object literal, or the one a bind parameter stands for (1501 when it is no object)."""
         if isinstance(example, ast.Bind):
             name = example.name
-            bound = _as_literal(self.context.relied_on(lambda rt: rt.binds.get(name)))
+            bound = _as_literal(self.context.relied_on(("bind", name), lambda rt: rt.binds.get(name)))
             if isinstance(bound, ast.ObjectLiteral):
                 return bound
             raise ArangoError(1501, "expecting object literal for literal example (while parsing)")
