@@ -230,7 +230,7 @@ def test_tracks_are_drawn_onto_what_captioners_see_and_not_onto_what_is_kept(sto
     video, watcher = film(tmp_path / "yard.mp4", 4, walker), Watcher()
     run(video, store, tmp_path, tools=tools(detector=Walkers(), captioner=watcher))
     [track] = rows(store, "FOR t IN tracks RETURN t")
-    segment, frames, marks = min(watcher.shown, key=lambda one: one[0].offset_ms)
+    _, frames, marks = min(watcher.shown, key=lambda one: one[0].offset_ms)
     assert [(m.number, m.track, m.label, m.name, m.type) for m in marks] == [
         (1, track["track"], "person", "", "person")
     ]
@@ -326,7 +326,7 @@ GIVEN = {
         }
     ),
     ".deepstream.jsonl": "\n".join(
-        json.dumps({"id": str(n), "timestamp": n * 200_000_000, "sensorId": "x", "objects": [f"4|{40 + n}|60|{70 + n}|140|Person|#|||||0.9"]})
+        json.dumps({"id": str(n), "timestamp": n * 200_000_000, "sensorId": "", "objects": [f"4|{40 + n}|60|{70 + n}|140|Person|#|||||0.9"]})
         for n in range(20)
     ),
     ".vss.json": json.dumps(

@@ -29,12 +29,6 @@ def union(a: Box, b: Box) -> Box:
     return Box(left, top, right - left, bottom - top)
 
 
-def grown(box: Box, share: float) -> Box:
-    """The box made larger by a share of its width to the left and right, and of its height up and down."""
-    across, down = box.width * share, box.height * share
-    return Box(box.x - across, box.y - down, box.width + 2 * across, box.height + 2 * down)
-
-
 def merged(boxes: Sequence[Box], gap: float) -> list[Box]:
     """Boxes that touch, or lie no more than `gap` pixels apart, as one; ordered from left to right, then top to bottom."""
     left = list(boxes)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SIZE: Final = 96
+SIZE: Final = 160
 """Pixels of the square that a picture is shrunk to."""
-GRID: Final = 3
+GRID: Final = 8
 """Cells across and down, each described by itself, so that what moves from one to another is seen."""
 COLOURS: Final = (8, 3, 3)
 """Bins of hue, saturation and brightness."""
@@ -73,5 +73,5 @@ def _directions(direction: NDArray[Any], strength: NDArray[Any]) -> NDArray[np.f
     import numpy as np
 
     weighed, _ = np.histogram(direction, bins=DIRECTIONS, range=(-np.pi, np.pi), weights=strength)
-    total = weighed.sum()
-    return np.sqrt(weighed / total) if total > 0 else np.zeros(DIRECTIONS)
+    shares: NDArray[np.float64] = np.sqrt(weighed / max(float(weighed.sum()), 1e-9))
+    return shares
