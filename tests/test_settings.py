@@ -136,3 +136,25 @@ def test_files_that_cannot_be_read_are_named(here: Path) -> None:
     (here / "vgraph.toml").unlink()
     (here / ".env").write_bytes(b"VGRAPH_SERVE__PORT=\xff\xfe\n")
     assert ".env" in refusal()
+
+
+@pytest.mark.parametrize(
+    "value", ["speaks with=talks to, chats with = talks to", '{"speaks with": "talks to", "chats with": "talks to"}']
+)
+def test_names_that_mean_another_are_written_with_commas_or_as_json(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VGRAPH_INGEST__RELATION_SYNONYMS", value)
+    found = Settings.load().ingest.relation_synonyms
+    assert found == (("speaks with", "talks to"), ("chats with", "talks to"))
+
+
+@pytest.mark.parametrize("value", ["speaks with", "=talks to", "speaks with=", "{broken", '{"a": 3}'])
+def test_what_is_no_such_list_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VGRAPH_INGEST__RELATION_SYNONYMS", value)
+    assert refusal().startswith("settings: VGRAPH_INGEST__RELATION_SYNONYMS")
+
+
+def test_an_unknown_preset_is_refused_with_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VGRAPH_INGEST__PRESET", "bakery")
+    assert "warehouse" in refusal() and "VGRAPH_INGEST__PRESET" in refusal()

@@ -46,7 +46,10 @@ def plan_of(options: Options) -> extract.Plan:
     """How text is to be understood, as the options have it."""
     return extract.Plan(
         vocabulary=extract.Vocabulary(
-            options.entity_types, options.relation_types, options.open_relations, options.relation_synonyms
+            options.entity_types or extract.PRESETS["general"].entity_types,
+            options.relation_types,
+            options.open_relations,
+            options.relation_synonyms,
         ),
         fuse=options.fuse,
         union=options.union,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from vgraph.ingest.chunks import Signals
@@ -27,7 +28,8 @@ def structured(
     labels = [
         resolve(Mention(r.text, "label", confidence=r.confidence), known) for r in signals.reads if is_label(r.text)
     ]
-    spoken = [(u, mention) for u in signals.utterances for mention in _spoken(u, known)]
+    names = [(_words(name), name, mention) for name, mention in known.items()] if signals.utterances else []
+    spoken = [(u, mention) for u in signals.utterances for mention in _spoken(u, names)]
     found = (*_captioned_relations(signals, known), *_spoken_mentions(spoken, signals))
     named = [replace(mention, description="") for _, mention in spoken]
     entities = unique((*captioned, *speakers, *labels, *named))
@@ -92,15 +94,14 @@ def _captioned_relations(signals: Signals, known: Mapping[str, Mention]) -> Iter
                 )
 
 
-def _spoken(utterance: Utterance, known: Mapping[str, Mention]) -> Iterator[Mention]:
+def _spoken(utterance: Utterance, names: Iterable[tuple[str, str, Mention]]) -> Iterator[Mention]:
     """The entities whose whole name an utterance contains, but for the one who speaks."""
     said = _words(utterance.text)
     speaker = normal_name(utterance.speaker or "")
-    for name, mention in known.items():
-        if name != speaker and _words(name) in said:
-            yield mention
+    return (mention for words, name, mention in names if words in said and name != speaker)
 
 
+@lru_cache(maxsize=16_384)
 def _words(text: str) -> str:
     plain = re.sub(r"\W+", " ", text)
     return f" {normal_name(plain)} "

@@ -49,8 +49,10 @@ def extract_unit(
     A model that fails does not stop it: the chunks concerned tell so (`warnings`, `failed`). Raises MissingDependency only.
     """
     bases = [structured(signals, known, plan.vocabulary) for signals, _ in parts]
+    if chat is None:
+        return tuple(bases)
     unit = _Unit(tuple(parts), tuple(bases), {**_names(bases), **known}, plan, camera)
-    passes = [] if chat is None else [_read(unit, chat, source, lines) for source, lines in _graphs(unit)]
+    passes = [_read(unit, chat, source, lines) for source, lines in _graphs(unit)]
     given = [_given(relation, chunk) for chunk, base in enumerate(bases) for relation in base.relations]
     stated = resolved([*given, *(each for found in passes for each in found.relations)], plan.wording)
     mentions = [mention for found in passes for mention in found.mentions]
