@@ -77,20 +77,21 @@ def seconds(ms: int) -> str:
 def in_parts(notes: Notes, ask: Callable[[Notes], T], room: int) -> Iterator[tuple[Notes, T | ModelError]]:
     """Ask about all notes at once; where that is too much for the model (before or after asking), about each half of them.
 
-    `room` is what fits, in tokens. Yields each part with its answer, or with the error where the model failed for good; after PATIENCE
-    failures one after the other the rest is not asked any more.
+    `room` is what fits, in tokens; parts as long as one that was too much are not tried again. Yields each part with its answer, or with
+    the error where the model failed for good; after PATIENCE failures one after the other the rest is not asked any more.
     """
-    waiting, failures = [notes], 0
+    waiting, failures, too_many = [notes], 0, len(notes) + 1
     answer: T | ModelError = ModelError("nothing was asked")
     while waiting:
         part = waiting.pop()
         halves = halved(part)
-        if halves and tokens_in(shown(part)) > room:
+        if halves and (len(part) >= too_many or tokens_in(shown(part)) > room):
             waiting += reversed(halves)
             continue
         if failures < PATIENCE:
             answer = _asked(part, ask)
         if halves and failures < PATIENCE and is_too_much(answer):
+            too_many = len(part)
             waiting += reversed(halves)
             continue
         failures = failures + 1 if isinstance(answer, ModelError) else 0
