@@ -42,6 +42,7 @@ from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
 from vgraph.retrieve import Profile, retrieve
 from vgraph.retrieve.analytics import Analytics
+from vgraph.retrieve.profiles import Way
 from vgraph.retrieve.search import QueryVectors
 from vgraph.settings import Settings
 from vgraph.store import Store, connect
@@ -292,10 +293,9 @@ class VGraph:
     def _videos(self, paths: Iterable[Path | str], dated: bool) -> list[Path]:
         roots = self.settings.media.roots
         named = [checked_path(video, roots) for path in paths for video in _files(checked_path(path, roots))]
-        found = list(dict.fromkeys(named))
-        if dated and len(found) > 1:
-            raise UserError(f"--start is the start of one video, not of {len(found)}")
-        return found
+        if dated and len(named) > 1:
+            raise UserError(f"--start is the start of one video, not of {len(named)}")
+        return list(dict.fromkeys(named))
 
     def _tools(self) -> Tools:
         models, embedder = self.models, self._embedder
@@ -385,24 +385,33 @@ class VGraph:
             self._document(document)
         return Filters(keys, None if documents is None else tuple(documents), *times)
 
-    def search(self, question: str, filters: Filters | None = None, *, k: int | None = None) -> Evidence:
-        """Evidence for a question: chunks, entities and relations, packed within the token budget."""
+    def search(
+        self, question: str, filters: Filters | None = None, *, k: int | None = None, profile: Way | None = None
+    ) -> Evidence:
+        """Evidence for a question: chunks, entities and relations, packed within the token budget.
+
+        `profile` is how the question enters the graph (retrieve/profiles.py); default: VGRAPH_RETRIEVE__PROFILE.
+        """
         if not question.strip():
             raise UserError("the question is empty")
         _check_text("the question", question)
-        return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(k))
+        return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(k, profile))
 
-    def ask(self, question: str, filters: Filters | None = None, *, k: int | None = None) -> Answer:
+    def ask(
+        self, question: str, filters: Filters | None = None, *, k: int | None = None, profile: Way | None = None
+    ) -> Answer:
         """An answer whose every claim cites evidence; extractive when no chat model is configured."""
-        evidence = self.search(question, filters, k=k)
+        evidence = self.search(question, filters, k=k, profile=profile)
         return answer(evidence, self.models.chat, self._similarity)
 
-    def _profile(self, k: int | None) -> Profile:
+    def _profile(self, k: int | None, way: Way | None) -> Profile:
         chosen = self.settings.retrieve
         wanted = k or chosen.k
         return Profile(
-            wanted, max(chosen.leg_k, wanted), chosen.rrf_k, chosen.hops, chosen.neighbours, chosen.token_budget
-        )
+            wanted, max(chosen.leg_k, wanted), chosen.rrf_k, chosen.hops, chosen.neighbours, chosen.token_budget,
+            way or chosen.profile, chosen.entities, chosen.summaries, chosen.anchors, chosen.clip_hops, chosen.eta, chosen.clip_edges,
+            chosen.vector_weight, chosen.text_weight,
+        )  # fmt: skip
 
     # --- the graph itself -----------------------------------------------------------------------------------------------
 

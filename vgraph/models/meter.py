@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vgraph.types import Usage
 
 
 @dataclass(slots=True)
 class Meter:
-    usage: Usage = Usage()
+    """Tokens spent so far."""
+
+    usage: Usage = field(default_factory=Usage)
 
 
 _RUNNING: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())

@@ -13,7 +13,7 @@ from typing import Any
 from vgraph.errors import NotFoundError
 from vgraph.store import schema
 from vgraph.store.derived import forget_derived
-from vgraph.store.run import Transaction, run, until_undisturbed
+from vgraph.store.run import KEY, Transaction, run, until_undisturbed
 from vgraph.types import Record
 
 OF_CHUNKS = (
@@ -48,7 +48,7 @@ class Removal:
         `also` removes what lies outside of the database. It is called last before the document is gone for good, so that an interrupted
         deletion can be run again; it is, when another writer came between.
         """
-        if not list(run(self._db, "document_state", document=key)):
+        if not KEY.fullmatch(key) or not list(run(self._db, "document_state", document=key)):
             raise NotFoundError(f"no document {key!r}; `vgraph documents` lists them")
         before = self._counts()
         with self._writing:

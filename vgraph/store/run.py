@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -15,6 +16,8 @@ from vgraph.types import Filters
 T = TypeVar("T")
 CONFLICT = 1200
 ATTEMPTS = 5
+KEY = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}")
+"""What can be a key at all."""
 
 
 class Transaction:

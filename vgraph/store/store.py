@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +20,12 @@ from vgraph.store.finding import Finding
 from vgraph.store.identities import Identities
 from vgraph.store.ledgers import Ledgers
 from vgraph.store.removal import Removal
-from vgraph.store.run import Transaction, filter_binds, one, run, until_undisturbed
+from vgraph.store.run import KEY, Transaction, filter_binds, one, run, until_undisturbed
 from vgraph.store.translate import translated
 from vgraph.types import Filters, GraphDelta, Hit, Record
 
 TEXT_EMBEDDED = ("chunks", "entities", "communities")
 NO_VECTOR_INDEX = frozenset({1554, 1555})
-KEY = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}")
-"""What can be a key at all."""
 UNTIMED = ("_id", "_rev", "recorded_ms", "seconds", "attempts", "input_tokens", "output_tokens", "money", "spent")
 """What is not exported: revisions, times of writing, and what it cost to get there."""
 
@@ -40,6 +37,15 @@ class EmbeddingSpace:
     model: str
     dimension: int
     spec: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A document that is being made, its configuration, and the timeline (its fingerprint) that its records are timed by; None: any."""
+
+    document: str
+    config: str
+    timed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,20 +219,19 @@ class Store:
 
     # --- writing --------------------------------------------------------------------------------------------------------
 
-    def apply(self, delta: GraphDelta, *, holding: tuple[str, str] | None = None) -> None:
+    def apply(self, delta: GraphDelta, *, holding: Holding | None = None) -> None:
         """Write a delta whole or not at all. The same delta again changes nothing; a lost race with another writer is run again.
 
-        `holding` names a document and its configuration: where it was removed or made anew meanwhile, nothing is written and UserError
-        is raised.
+        Where the document of `holding` was removed, made anew or moved in time meanwhile, nothing is written and UserError is raised.
         """
         with self._writing:
             until_undisturbed(lambda: self._apply(delta, holding))
 
-    def _apply(self, delta: GraphDelta, holding: tuple[str, str] | None) -> None:
+    def _apply(self, delta: GraphDelta, holding: Holding | None) -> None:
         records = {**delta.vertices, **delta.edges}
         with self._transaction(("documents", *(name for name in records if name != "documents"))) as db:
             if holding:
-                _hold(db, *holding)
+                _hold(db, holding)
             for collection, rows in records.items():
                 if rows:
                     _write(db, collection, rows)
@@ -287,10 +292,17 @@ class Store:
     # --- retrieving -----------------------------------------------------------------------------------------------------
 
     def hybrid_chunks(
-        self, vector: Sequence[float], text: str, filters: Filters, *, k: int, leg_k: int, rrf_k: int
-    ) -> tuple[Hit, ...]:
-        """Chunks nearest in meaning and in words, fused by reciprocal rank. Exact when no index can serve or it found too few."""
-        binds = {"vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "rrf_k": rrf_k, **filter_binds(filters)}
+        self, vector: Sequence[float], text: str, filters: Filters, *, k: int, leg_k: int, rrf_k: int,
+        weights: tuple[float, float] = (1.0, 1.0),
+    ) -> tuple[Hit, ...]:  # fmt: skip
+        """Chunks nearest in meaning and in words, fused by reciprocal rank. Exact when no index can serve or it found too few.
+
+        `weights` are those of the two legs, meaning and words; a leg of weight 0 finds nothing.
+        """
+        binds = {
+            "vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "rrf_k": rrf_k, "vector_weight": weights[0],
+            "text_weight": weights[1], **filter_binds(filters),
+        }  # fmt: skip
         found = self._approximate(binds)
         if found is None or found["near"] < leg_k:
             found = one(run(self._db, "hybrid_chunks_exact", **binds))
@@ -402,8 +414,9 @@ def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
         run(db, "write_records", records=records, collection=collection)
 
 
-def _hold(db: schema.Database, document: str, config: str) -> None:
-    if not list(run(db, "hold_document", document=document, config=config)):
+def _hold(db: schema.Database, held: Holding) -> None:
+    if not list(run(db, "hold_document", document=held.document, config=held.config, timed=held.timed)):
         raise UserError(
-            f"document {document} was deleted, or begun anew with other settings, while it was being ingested"
+            f"document {held.document} was deleted, begun anew with other settings, or its camera's clock was set, while it was being "
+            "ingested; the same command again goes on from there"
         )
