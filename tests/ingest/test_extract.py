@@ -234,6 +234,20 @@ def test_a_type_is_compared_without_case_and_one_that_is_not_configured_is_refus
     assert "weapon" in found.warnings[0]
 
 
+def test_a_sign_and_the_place_it_names_are_two_and_relations_mean_the_place() -> None:
+    read = TextRead(20_000, "DOCK 2", Box(0, 0, 1, 1), 0.9, "rapidocr")
+    value = reply([entity("dock 2", "location")], [relation("Ana Ruiz", "Dock 2", TEXT)])
+    found = extracted(value, signals(reads=(read,)))
+    assert {m.type for m in found.entities if m.name.casefold() == "dock 2"} == {"label", "location"}
+    assert [r.ends[1].type for r in found.relations if r.relation == "gives" and r.ends[1]] == ["location"]
+
+
+def test_a_type_is_stored_as_it_is_configured() -> None:
+    plan = Plan(Vocabulary(("Fork-Lift",)), fuse=False, temporal=False, union=False)
+    found = extracted(reply([entity("lorry", "Fork-Lift")]), window(0, "A lorry waits."), plan=plan)
+    assert [m.type for m in found.entities] == ["Fork-Lift"]
+
+
 def test_only_configured_relations_pass_unless_others_are_open() -> None:
     closed = Plan(Vocabulary(("person",), ("talks to",)), fuse=False, temporal=False, union=False)
     is_open = Plan(Vocabulary(("person",), ("talks to",), open_relations=True), fuse=False, temporal=False, union=False)

@@ -103,6 +103,11 @@ def test_what_no_sentence_tells_is_kept_as_it_was_sensed() -> None:
     assert [start for start, *_ in told(text)] == sorted(start for start, *_ in told(text))
 
 
+def test_a_sentence_that_has_nothing_to_do_with_its_notes_is_refused() -> None:
+    invented = "Masked robbers burn everything down and run away laughing."
+    assert invented not in fused(sentence(invented, 1, 2, 3, 4)).text
+
+
 def test_a_sentence_without_end_is_refused() -> None:
     assert "Maria " * 2_000 not in fused(sentence("Maria " * 2_000, 1, 2)).text
 
@@ -146,10 +151,10 @@ def test_a_window_that_is_too_long_is_fused_in_halves() -> None:
         shown = messages[-1].text
         if shown.count(" to ") and shown.count("\n[") > 2:
             return BadReply("too long", kind="too_long")
-        return {"sentences": [sentence("Somebody is there.", 1, 2)]}
+        return {"sentences": [sentence("Somebody takes a parcel back.", 1, 2)]}
 
     text = window_text(SIGNALS, ScriptedChat(small), Plan())
-    assert not text.failed and text.text.count("Somebody is there.") == 2
+    assert not text.failed and text.text.count("Somebody takes a parcel back.") == 1
 
 
 def test_detections_are_among_what_is_fused() -> None:

@@ -16,13 +16,15 @@ from vgraph.ingest.extract import schemas
 from vgraph.ingest.extract.notes import Note, Notes, in_parts, is_too_much, notes_of, seconds, shown
 from vgraph.ingest.extract.plan import Plan
 from vgraph.ingest.extract.reading import items, tidy
-from vgraph.ingest.extract.wording import Wording, joined
+from vgraph.ingest.extract.wording import Wording, among, joined
 from vgraph.models import ChatModel
 from vgraph.prompts import prompt, quoted
 from vgraph.types import Line, Message
 
 LONGEST: Final = 1_000
 """Characters of a sentence."""
+SHARED: Final = 1 / 3
+"""At least so many of a sentence's words stand in its notes; a paraphrase keeps more."""
 OPENERS: Final = frozenset(
     """
     a after afterwards all also an and another as at before behind both but by during each everybody everyone finally first for from
@@ -82,8 +84,15 @@ def sentences_of(value: Mapping[str, Any], notes: Notes, origin: str, wording: W
     for item in items(value, "sentences"):
         text = tidy(item.get("text"))
         told = _told(item.get("notes"), notes)
-        if text and told and len(text) <= LONGEST and not wording.novel(text, _sources(told, wording), OPENERS):
+        if text and told and len(text) <= LONGEST and _is_told(text, _sources(told, wording), wording):
             yield _sentence(text, tuple(note.line for note in told), origin)
+
+
+def _is_told(text: str, sources: str, wording: Wording) -> bool:
+    """Whether a sentence names nothing new, and speaks at all of what its notes speak of."""
+    words = wording.words(text)
+    shared = sum(among(word, sources) for word in words)
+    return not wording.novel(text, sources, OPENERS) and shared >= SHARED * len(words)
 
 
 def _told(numbers: object, notes: Notes) -> list[Note]:

@@ -92,12 +92,14 @@ def entities_in(
     """The entities of a reply whose names stand in the notes, under the type and identity that is known of them."""
     text = joined((note.text for note in notes), wording)
     kept: dict[tuple[str, str, str | None], Mention] = {}
+    types = {kind.casefold(): kind for kind in vocabulary.entity_types}
     end = max(note.line.end_offset_ms for note in notes)
     for item in items(value, "entities"):
-        name, kind = tidy(item.get("name")), tidy(item.get("type")).casefold()
-        reason = _refusal(wording.name(name), kind, text, vocabulary)
+        name = tidy(item.get("name"))
+        kind = types.get(tidy(item.get("type")).casefold(), "")
+        reason = _refusal(wording.name(name), kind, text)
         if reason:
-            left.add(reason, name if "type" not in reason else f"{name} ({kind})")
+            left.add(reason, f"{name} ({tidy(item.get('type'))})")
         elif len(kept) < MOST_A_NOTE * len(notes):
             description = _described(tidy(item.get("description")), text, wording)
             mention = resolve(Mention(name, kind, description=description, described_offset_ms=end), known)
@@ -107,11 +109,11 @@ def entities_in(
     return list(kept.values())
 
 
-def _refusal(name: str, kind: str, text: str, vocabulary: Vocabulary) -> str:
+def _refusal(name: str, kind: str, text: str) -> str:
     """Why an entity is none; empty when it is one."""
     if not name or len(name.split()) > LONGEST_NAME:
         return "a sentence is no entity" if name else "an entity has a name"
-    if kind not in {each.casefold() for each in vocabulary.entity_types}:
+    if not kind:
         return "no type that is configured"
     return "" if among(name, text) else "no note names it"
 

@@ -14,6 +14,8 @@ from vgraph.ingest.keys import normal_name
 from vgraph.types import Caption, Extraction, Mention, Relation, Utterance
 
 STRUCTURED: Final = "structured"
+LABEL: Final = "label"
+"""The entity type of a text that was read."""
 
 
 def structured(
@@ -26,7 +28,7 @@ def structured(
     captioned = [resolve(m, known) for caption in signals.captions for m in caption.entities]
     speakers = [resolve(Mention(u.speaker, "person"), known) for u in signals.utterances if u.speaker]
     labels = [
-        resolve(Mention(r.text, "label", confidence=r.confidence), known) for r in signals.reads if is_label(r.text)
+        resolve(Mention(r.text, LABEL, confidence=r.confidence), known) for r in signals.reads if is_label(r.text)
     ]
     names = [(_words(name), name, mention) for name, mention in known.items()] if signals.utterances else []
     spoken = [(u, mention) for u in signals.utterances for mention in _spoken(u, names)]

@@ -17,7 +17,7 @@ from vgraph.ingest.extract.intervals import dated
 from vgraph.ingest.extract.notes import Note, Notes, in_parts, is_too_much, notes_of, seconds, shown
 from vgraph.ingest.extract.plan import Plan
 from vgraph.ingest.extract.reading import Cast, LeftOut, Stated, entities_in, of_source, relations_in
-from vgraph.ingest.extract.structured import STRUCTURED, identity, structured, unique
+from vgraph.ingest.extract.structured import LABEL, STRUCTURED, identity, structured, unique
 from vgraph.ingest.extract.union import resolved
 from vgraph.ingest.extract.wording import among, joined
 from vgraph.ingest.keys import normal_name
@@ -105,7 +105,7 @@ def _names(bases: Iterable[Extraction]) -> dict[str, Mention]:
     found: dict[str, dict[Identity, Mention]] = {}
     for base in bases:
         for mention in base.entities:
-            if mention.type != "label":
+            if mention.type != LABEL:
                 found.setdefault(normal_name(mention.name), {}).setdefault(identity(mention), mention)
     return {name: next(iter(those.values())) for name, those in found.items() if len(those) == 1}
 
@@ -199,9 +199,16 @@ def _take(value: Mapping[str, Any], part: Notes, unit: _Unit, chat: ChatModel, s
     found.tell([first], left.warnings())
 
 
-def _cast(unit: _Unit, mentions: Iterable[Mention]) -> Cast:
-    own = [(m, frozenset({chunk})) for chunk, base in enumerate(unit.bases) for m in base.entities]
-    return Cast.of([*own, *((m, frozenset[int]()) for m in mentions)], unit.plan.wording)
+def _cast(unit: _Unit, mentions: Sequence[Mention]) -> Cast:
+    """Whom relations may be between. A label is a text: where there is a thing of its name, the thing is meant."""
+    things = {unit.plan.wording.name(mention.name) for mention in mentions}
+    own = [
+        (mention, frozenset({chunk}))
+        for chunk, base in enumerate(unit.bases)
+        for mention in base.entities
+        if mention.type != LABEL or unit.plan.wording.name(mention.name) not in things
+    ]
+    return Cast.of([*own, *((mention, frozenset[int]()) for mention in mentions)], unit.plan.wording)
 
 
 # --- back to the chunks -----------------------------------------------------------------------------------------------------
@@ -238,7 +245,8 @@ class _Told:
         """When the first chunk that names it was known."""
         if identity(mention) not in self.first:
             chunks = range(len(self.words))
-            self.first[identity(mention)] = min(self.known_ms[c] for c in chunks if self.names(mention, c))
+            told = (self.known_ms[chunk] for chunk in chunks if self.names(mention, chunk))
+            self.first[identity(mention)] = min(told, default=max(self.known_ms))
         return self.first[identity(mention)]
 
     def known(self, stated: Stated) -> Stated:
