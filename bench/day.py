@@ -18,16 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
 from vgraph.app import VGraph
-from vgraph.evals.world import World
-from vgraph.media.encode import Mp4Writer
+from vgraph.evals.day import day_world, write_day
 from vgraph.settings import Settings
 
-SEED = 7
-PICTURE_EVERY_MS = 10_000
-DETECT_EVERY_MS = 10_000
 PAGE = 4096
 
 
@@ -72,21 +66,10 @@ def kept(folder: Path | None) -> Iterator[Path]:
 
 def written(folder: Path, hours: float, cameras: int) -> list[Path]:
     """The day's files; those that are there already are used again."""
-    world = World.generate(SEED, cameras=cameras, minutes=hours * 60, density=0.1)
     begun = time.perf_counter()
-    files = world.write(folder, detect_every_ms=DETECT_EVERY_MS, video=False)
-    for (_, recording), file in zip(world.script.recordings(), files.videos, strict=True):
-        if not file.video.exists():
-            _black(file.video, recording.end_ms - recording.start_ms)
+    files = write_day(day_world(hours=hours, cameras=cameras), folder)
     print(f"{len(files.videos)} recordings of the simulated day written in {time.perf_counter() - begun:.0f} s")
     return [file.video for file in files.videos]
-
-
-def _black(path: Path, length_ms: int) -> None:
-    picture = np.zeros((36, 64, 3), np.uint8)
-    with Mp4Writer(path, 64, 36, 1000 / PICTURE_EVERY_MS, preset="ultrafast") as file:
-        for at_ms in range(0, length_ms, PICTURE_EVERY_MS):
-            file.write(picture, at_ms)
 
 
 def ingested(videos: list[Path], folder: Path) -> None:
@@ -100,12 +83,17 @@ def ingested(videos: list[Path], folder: Path) -> None:
         print(f"{'recording':40}{'chunks':>8}{'seconds':>9}{'peak MiB':>10}")
         for report in graph.ingest(videos):
             chunks += report.chunks
-            print(f"{report.title[:38]:40}{report.chunks:8}{time.perf_counter() - begun:9.0f}{memory.peak():10}", flush=True)
+            print(
+                f"{report.title[:38]:40}{report.chunks:8}{time.perf_counter() - begun:9.0f}{memory.peak():10}",
+                flush=True,
+            )
         seconds = time.perf_counter() - begun
         print(f"{'derived':40}{'':8}{seconds:9.0f}{memory.peak():10}")
         counts = graph.info()["counts"]
     size = sum(file.stat().st_size for file in folder.glob("graph-*.sqlite*")) >> 20
-    print(f"{chunks} chunks, {sum(counts.values())} records in {seconds:.0f} s; peak {memory.whole} MiB; database {size} MiB")
+    print(
+        f"{chunks} chunks, {sum(counts.values())} records in {seconds:.0f} s; peak {memory.whole} MiB; database {size} MiB"
+    )
 
 
 if __name__ == "__main__":

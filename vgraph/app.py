@@ -30,6 +30,7 @@ from vgraph.ingest.identity import Identification, IdentityOptions
 from vgraph.ingest.keys import camera_key
 from vgraph.ingest.live import Feed, Watch, named_sources, watch_all
 from vgraph.ingest.pipeline import NOTHING
+from vgraph.ingest.remembered import CappedChat
 from vgraph.ingest.retention import Expired, expire
 from vgraph.ingest.run import Failed, Item, cameras_of, ingest_all
 from vgraph.ingest.similar import SimilarOptions
@@ -201,8 +202,9 @@ class VGraph:
         passed over; without `failed` it raises MediaError. Raises BudgetReached when the cap of tokens or money allows no further call.
         """
         items = self._items(paths, camera, camera_pattern, start, tz, retry_failed)
-        yield from ingest_all(items, self._site(report), at_once=self.settings.flow.videos_at_once, failed=failed)
-        derived(self.derive(report=report))
+        site = self._site(report)
+        yield from ingest_all(items, site, at_once=self.settings.flow.videos_at_once, failed=failed)
+        derived(self._derive(site.shared, report))
 
     def watch(
         self,
@@ -226,8 +228,9 @@ class VGraph:
         )  # fmt: skip
         feeds = [Feed(source_of(text, limits), name, tz, began) for name, text in named_sources(sources, camera)]
         how = Watch(limits, live.waiting_pieces, live.keep_recordings, stop or threading.Event())
-        yield from watch_all(feeds, self._site(report), how)
-        self.derive(report=report)
+        site = self._site(report)
+        yield from watch_all(feeds, site, how)
+        self._derive(site.shared, report)
 
     def estimate(
         self,
@@ -311,6 +314,9 @@ class VGraph:
 
     def derive(self, *, report: Advance = lambda progress: None) -> DeriveReport:
         """Link similar clips, summarise windows, find themes, wherever documents are new or changed; `ingest` does so at its end."""
+        return self._derive(self._shared(), report)
+
+    def _derive(self, shared: Shared, report: Advance) -> DeriveReport:
         self._store.claim_embedding("text", self._embedder.name, self._embedder.dimension, self._spec("embed"))
         chosen = self.settings.derive
         options = DeriveOptions(
@@ -319,7 +325,8 @@ class VGraph:
             WindowOptions(chosen.window_chunks, chosen.window_fanout) if chosen.windows else None,
             ThemeOptions(chosen.theme_members, chosen.theme_levels, chosen.theme_resolution) if chosen.themes else None,
         )
-        return derive(self._store, options, Writers(self._embedder, self.models.chat, chosen.summary_sentences), report)
+        chat = self.models.chat and CappedChat(self.models.chat, shared)
+        return derive(self._store, options, Writers(self._embedder, chat, chosen.summary_sentences), report)
 
     def _options(self) -> Options:
         media, taken, types = self.settings.media, self.settings.ingest, self._vocabulary

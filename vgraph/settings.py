@@ -250,14 +250,23 @@ class IdentitySettings(Section):
 
 
 class RetrieveSettings(Section):
-    """How evidence is found and packed."""
+    """How evidence is found and packed. `profile`: how a question enters the graph (see README, "Profiles")."""
 
+    profile: Literal["chunks", "entities", "clips", "summaries", "rank", "auto"] = "auto"
     k: int = Field(10, ge=1)
     leg_k: int = Field(30, ge=1)
     rrf_k: int = Field(60, ge=1)
-    hops: int = Field(2, ge=0, le=2)
+    hops: int = Field(2, ge=0, le=4)
     neighbours: int = Field(1, ge=0)
     token_budget: int = Field(4000, ge=200)
+    entities: int = Field(5, ge=1)
+    summaries: int = Field(4, ge=1)
+    anchors: int = Field(3, ge=1)
+    clip_hops: int = Field(2, ge=0, le=4)
+    eta: float = Field(0.4, ge=-1, le=1)
+    clip_edges: Names = ("NEXT_CHUNK", "SIMILAR_TO")
+    vector_weight: float = Field(1.0, ge=0)
+    text_weight: float = Field(1.0, ge=0)
 
 
 class ServeSettings(Section):

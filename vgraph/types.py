@@ -488,6 +488,21 @@ class EvidenceRelation:
     hop: int
 
 
+@dataclass(frozen=True, slots=True)
+class EvidenceSummary:
+    """A summary that led to evidence. `method` says whether a model wrote it (`model:<name>`) or it is `extractive`."""
+
+    id: str
+    kind: str
+    level: int
+    title: str
+    summary: str
+    method: str
+    cameras: tuple[str, ...]
+    start_ms: int
+    end_ms: int
+
+
 QuestionKind = Literal[
     "who", "when", "where", "what", "how_long", "how_many", "before_after", "together", "sequence", "yes_no"
 ]
@@ -529,6 +544,9 @@ class Evidence:
     recorded: tuple[tuple[str, int, int], ...] = ()
     """Coverage of the asked cameras and time: (camera, start_ms, end_ms). Empty when nothing was recorded then."""
     understood: Interpretation | None = None
+    summaries: tuple[EvidenceSummary, ...] = ()
+    way: str = "chunks"
+    """How the question entered the graph; see retrieve/profiles.py."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
+import typer
+
 from vgraph.cli.console import After, Before, Cameras, Count, Documents, Json, NotAfter, filters, opened, print_json
+
+Profile = Annotated[
+    Literal["chunks", "entities", "clips", "summaries", "rank", "auto"] | None,
+    typer.Option(help="How the question enters the graph (default: VGRAPH_RETRIEVE__PROFILE)."),
+]
 
 
 def search(
     query: str, camera: Cameras = None, document: Documents = None, after: After = None, before: Before = None,
-    not_after: NotAfter = None, k: Count = None, json: Json = False,
+    not_after: NotAfter = None, k: Count = None, profile: Profile = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Find chunks, entities and relations for a question, without answering it."""
     from vgraph import terminal
 
     with opened() as graph:
-        found = graph.search(query, filters(graph, camera, document, after, before, not_after), k=k)
+        found = graph.search(query, filters(graph, camera, document, after, before, not_after), k=k, profile=profile)
         zones = {} if json else graph.zones()
     if json:
         print_json(found)
@@ -23,13 +32,13 @@ def search(
 
 def ask(
     question: str, camera: Cameras = None, document: Documents = None, after: After = None, before: Before = None,
-    not_after: NotAfter = None, k: Count = None, json: Json = False,
+    not_after: NotAfter = None, k: Count = None, profile: Profile = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Answer a question; every claim cites the camera, the time and the clip it rests on."""
     from vgraph import terminal
 
     with opened() as graph:
-        given = graph.ask(question, filters(graph, camera, document, after, before, not_after), k=k)
+        given = graph.ask(question, filters(graph, camera, document, after, before, not_after), k=k, profile=profile)
         zones = {} if json else graph.zones()
     if json:
         print_json(given)

@@ -50,6 +50,42 @@ def ingest(
         _table(one.title, [row for row in rows if row.topic == one.name])
 
 
+@evals.command("retrieval")
+def retrieval(
+    folder: Annotated[
+        Path, typer.Option(help="Where the world and the graph go; both are kept for the next time.")
+    ] = Path("eval-data"),
+    hours: Annotated[float, typer.Option(min=0.1, max=24, help="Length of the world.")] = 24.0,
+    cameras: Annotated[int, typer.Option(min=4, max=8, help="Its cameras.")] = 8,
+    questions: Annotated[int, typer.Option(min=8, help="Questions asked of it; a fifth cannot be answered.")] = 250,
+    parts: Annotated[bool, typer.Option(help="Also with each part switched off.")] = True,
+    json: Json = False,
+) -> None:
+    """Measure recall, precision and rank of every profile on a simulated day, and with each part switched off."""
+    from vgraph import terminal
+    from vgraph.evals.retrieval import PARTS, PROFILES, evaluate
+
+    variants = (*PROFILES, *PARTS) if parts else PROFILES
+    with terminal.progress() as advance:
+        rows = list(
+            evaluate(settings(), folder, variants, hours=hours, cameras=cameras, questions=questions, report=advance)
+        )
+    if json:
+        print_json(rows)
+        return
+    windows = list(rows[0].scores.recall)
+    terminal.table(
+        ("variant", *(f"recall {window}" for window in windows), "precision", "seconds", "MRR", "p50 ms", "p95 ms"),
+        [
+            (
+                row.variant, *(f"{row.scores.recall[window]:.3f}" for window in windows), f"{row.scores.precision:.3f}",
+                f"{row.scores.seconds:.0f}", f"{row.scores.mrr:.3f}", f"{row.scores.p50_ms:.1f}", f"{row.scores.p95_ms:.1f}",
+            )
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
 def _chosen(topics: Sequence[Topic], names: Sequence[str]) -> list[Topic]:
     known = {topic.name: topic for topic in topics}
     unknown = [name for name in names if name not in known]

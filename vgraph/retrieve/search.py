@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 from vgraph.models import Embedder
 from vgraph.retrieve.intent import cameras_named, understood
 from vgraph.retrieve.pack import pack
+from vgraph.retrieve.profiles import Profile, enter
 from vgraph.retrieve.times import TimeSpan, time_span, with_time
 from vgraph.store import Store
 from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelation, Filters, Hit, Line
@@ -20,18 +21,6 @@ RELATION_LIMIT = 60
 EVERYTHING = Filters()
 SOME_MS = 86_400_000
 """Any moment, to see whether a question names a time at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """How far retrieval goes: chunks returned, candidates a leg, rank constant, hops, neighbours, token budget."""
-
-    k: int = 10
-    leg_k: int = 30
-    rrf_k: int = 60
-    hops: int = 2
-    neighbours: int = 1
-    token_budget: int = 4000
 
 
 class QueryVectors:
@@ -63,25 +52,22 @@ def retrieve(
     cameras = [c for c in store.camera_names() if filters.cameras is None or c["_key"] in filters.cameras]
     span = _time_named(question, store, filters, cameras)
     filters = with_time(filters, span)
-    hits = store.hybrid_chunks(
-        vectors(question), question, filters, k=profile.k, leg_k=profile.leg_k, rrf_k=profile.rrf_k
-    )
-    keys = [hit.chunk for hit in hits]
+    found = enter(question, vectors(question), filters, profile, store)
+    keys = [hit.chunk for hit in found.hits]
     around = store.stitch_chunks(keys, filters, neighbours=profile.neighbours)
     graph = _expanded(keys, store, filters, profile)
-    reached = _reached(hits, around, graph["relations"])
+    reached = _reached(found.hits, around, graph["relations"])
     chunks = _evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters), filters)
     kept, relations, text, tokens = pack(chunks, _relations(graph), profile.token_budget)
     entities = _entities(graph, filters)
     return Evidence(
-        question, filters, hits, kept, entities, relations, text, tokens, profile.token_budget,
+        question, filters, found.hits, kept, entities, relations, text, tokens, profile.token_budget,
         _coverage(question, store, filters, cameras), understood(question, cameras, (e.name for e in entities), span),
+        found.summaries, found.way,
     )  # fmt: skip
 
 
-def _time_named(
-    question: str, store: Store, filters: Filters, cameras: Sequence[Mapping[str, Any]]
-) -> TimeSpan | None:
+def _time_named(question: str, store: Store, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> TimeSpan | None:
     """The time the question names, read in the zone of the cameras asked about (UTC where they have several).
 
     The moment it is asked from is the end of the last recording that may influence the result.

@@ -1,0 +1,127 @@
+"""How well retrieval finds what answers a question, on a world whose truth is known, by profile and with each part switched off.
+
+Every true moment of every answerable question counts, also of those for which nothing was found (EGAgent's recall@W counts less); how much
+footage was selected and how much of it shows a true moment stand beside it.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vgraph.app import VGraph
+from vgraph.evals.day import day_world, write_day
+from vgraph.evals.metrics import RECALL_WINDOWS, Span, moments, precision, recall_at, reciprocal_rank, selected_seconds
+from vgraph.settings import Settings
+from vgraph.types import Evidence, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A way of retrieving: overrides of the `retrieve` settings."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Means over questions: recall by window (name -> share), precision, seconds selected, reciprocal rank; ms of the median and 95 %."""
+
+    questions: int
+    recall: Mapping[str, float]
+    precision: float
+    seconds: float
+    mrr: float
+    p50_ms: float
+    p95_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    variant: str
+    scores: Scores
+
+
+PROFILES = tuple(Variant(way, {"profile": way}) for way in ("chunks", "entities", "clips", "summaries", "rank", "auto"))
+PARTS = (
+    Variant("chunks, without hops", {"profile": "chunks", "hops": 0}),
+    Variant("chunks, without stitching", {"profile": "chunks", "neighbours": 0}),
+    Variant("chunks, without words", {"profile": "chunks", "text_weight": 0.0}),
+    Variant("chunks, without vectors", {"profile": "chunks", "vector_weight": 0.0}),
+    Variant("clips, without spatial edges", {"profile": "clips", "clip_edges": ("NEXT_CHUNK",)}),
+    Variant("clips, without temporal edges", {"profile": "clips", "clip_edges": ("SIMILAR_TO",)}),
+    Variant("clips, without the graph", {"profile": "clips", "clip_hops": 0, "anchors": 10}),
+)
+
+
+def evaluate(
+    settings: Settings, folder: Path, variants: Sequence[Variant], *, hours: float, cameras: int, questions: int,
+    report: Callable[[Progress], None],
+) -> Iterator[Measured]:  # fmt: skip
+    """Write a day, bring it into a graph under `folder` (both are kept for the next time), measure each variant."""
+    world = day_world(hours=hours, cameras=cameras, questions=questions)
+    place = folder / f"day-{hours:g}h-{cameras}c"
+    files = write_day(
+        world, place / "videos", lambda _text, share: report(Progress("world", "write", round(share * 100), 100, "%"))
+    )
+    asked = [question for question in world.truth()["questions"] if question["status"] == "answered"]
+    with VGraph.open(_inside(settings, place, {})) as graph:
+        for _ in graph.ingest([video.video for video in files.videos], report=report):
+            pass
+    for variant in variants:
+        with VGraph.open(_inside(settings, place, variant.settings)) as graph:
+            yield Measured(variant.name, measured(graph, asked, _told(variant.name, len(asked), report)))
+
+
+def _told(subject: str, total: int, report: Callable[[Progress], None]) -> Callable[[int], None]:
+    return lambda done: report(Progress(subject, "ask", done, total, "questions"))
+
+
+def measured(
+    graph: VGraph, questions: Sequence[Mapping[str, Any]], told: Callable[[int], None] = lambda done: None
+) -> Scores:
+    """The scores of answerable questions of a world's truth. Questions are embedded before they are timed."""
+    rows: list[tuple[dict[str, float], float, float, float]] = []
+    spent: list[float] = []
+    for number, question in enumerate(questions):
+        graph.search(question["text"])
+        begun = time.perf_counter()
+        evidence = graph.search(question["text"])
+        spent.append((time.perf_counter() - begun) * 1000)
+        rows.append(_scored(evidence, question))
+        told(number + 1)
+    recalls, precisions, seconds, ranks = zip(*rows, strict=True)
+    return Scores(
+        len(rows),
+        {name: statistics.fmean(recall[name] for recall in recalls) for name in RECALL_WINDOWS},
+        statistics.fmean(precisions),
+        statistics.fmean(seconds),
+        statistics.fmean(ranks),
+        statistics.median(spent),
+        sorted(spent)[int(0.95 * len(spent))],
+    )
+
+
+def _scored(evidence: Evidence, question: Mapping[str, Any]) -> tuple[dict[str, float], float, float, float]:
+    true = moments(question)
+    selected = [Span(chunk.camera, chunk.start_ms, chunk.end_ms) for chunk in evidence.chunks]
+    recall = {name: recall_at(selected, true, widen_ms) for name, widen_ms in RECALL_WINDOWS.items()}
+    return recall, precision(selected, true), selected_seconds(selected), reciprocal_rank(selected, true)
+
+
+def _inside(settings: Settings, folder: Path, retrieve: Mapping[str, Any]) -> Settings:
+    """The caller's settings, with the graph in the folder, few frames kept, and the variant's way of retrieving."""
+    return settings.model_copy(
+        update={
+            "database": settings.database.model_copy(update={"url": f"embedded:{folder / 'graph.sqlite'}"}),
+            "media": settings.media.model_copy(
+                update={"assets": folder / "assets", "roots": (), "frame_every_s": 60.0}
+            ),
+            "retrieve": settings.retrieve.model_copy(update=dict(retrieve)),
+        }
+    )

@@ -1,0 +1,167 @@
+"""Ways a question enters the graph. Each gives chunks with a score, best first, under the same filters; what follows is the same for all.
+
+chunks      chunks by meaning and words, fused by reciprocal rank: what happened when
+entities    the entities most like the question, then the chunks they occur in: who, what, where
+clips       the clips nearest to the question, and those around them along time and likeness (VideoStir, section "retrieval")
+summaries   summaries of windows and themes first, then down to the chunks they rest on: questions about hours and days
+rank        random walks from the question's entities and the chunks found, over who occurs where and who is linked to whom
+auto        one of them, by the kind of question
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from vgraph.retrieve.intent import question_kind
+from vgraph.retrieve.walks import page_rank
+from vgraph.store import Store
+from vgraph.types import EvidenceSummary, Filters, Hit
+
+Way = Literal["chunks", "entities", "clips", "summaries", "rank", "auto"]
+WAYS: tuple[Way, ...] = get_args(Way)
+WIDE = re.compile(
+    r"\b(?:summar\w*|overview|overall|in general|main(?:ly)?|topics?|themes?|what (?:all )?(?:happened|went on|was going on)"
+    r"|(?:whole|entire|all) (?:day|week|month))\b",
+    re.IGNORECASE,
+)
+LONG_MS = 2 * 3_600_000
+"""`auto` asks summaries about any longer span than this when nothing more special is asked."""
+MENTIONS = 50
+"""Chunks of one entity that a walk may visit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How retrieval goes. way: see above; k: chunks returned; leg_k: candidates of each search; rrf_k: constant of reciprocal rank
+    fusion; hops: of relations, 0 to 4; neighbours: chunks before and after; entities, summaries: how many of them lead to chunks;
+    anchors, clip_hops, eta, clip_edges: of the clip graph (VideoStir: N=3, L=2, eta=0.4); vector_weight, text_weight: of meaning and
+    words among chunks.
+    """
+
+    k: int = 10
+    leg_k: int = 30
+    rrf_k: int = 60
+    hops: int = 2
+    neighbours: int = 1
+    token_budget: int = 4000
+    way: Way = "chunks"
+    entities: int = 5
+    summaries: int = 4
+    anchors: int = 3
+    clip_hops: int = 2
+    eta: float = 0.4
+    clip_edges: tuple[str, ...] = ("NEXT_CHUNK", "SIMILAR_TO")
+    vector_weight: float = 1.0
+    text_weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a question entered: by which way, the chunks, and the summaries it came by."""
+
+    way: Way
+    hits: tuple[Hit, ...]
+    summaries: tuple[EvidenceSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    text: str
+    vector: Sequence[float]
+    filters: Filters
+    profile: Profile
+    store: Store
+
+
+def enter(question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store) -> Found:
+    """The chunks a profile enters the graph by."""
+    asked = _Question(question, vector, filters, profile, store)
+    way = chosen(question, filters) if profile.way == "auto" else profile.way
+    if way == "summaries":
+        found = _summaries(asked)
+        return found if found.hits else Found("chunks", _chunks(asked), found.summaries)
+    return Found(way, _WAYS[way](asked))
+
+
+def chosen(question: str, filters: Filters) -> Way:
+    """The way for a kind of question: summaries for wide ones, clips for what came before, after or while, else chunks."""
+    kind = question_kind(question)
+    long = filters.start_ms is not None and filters.end_ms is not None and filters.end_ms - filters.start_ms > LONG_MS
+    if WIDE.search(question) and (kind == "what" or long):
+        return "summaries"
+    return "clips" if kind in ("before_after", "sequence") else "chunks"
+
+
+def _chunks(asked: _Question) -> tuple[Hit, ...]:
+    p = asked.profile
+    return asked.store.hybrid_chunks(
+        asked.vector,
+        asked.text,
+        asked.filters,
+        k=p.k,
+        leg_k=p.leg_k,
+        rrf_k=p.rrf_k,
+        weights=(p.vector_weight, p.text_weight),
+    )
+
+
+def _entities(asked: _Question) -> tuple[Hit, ...]:
+    p = asked.profile
+    rows = asked.store.finding.by_entities(
+        asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, most=p.entities, k=p.k
+    )
+    return _hits(rows, "entities")
+
+
+def _clips(asked: _Question) -> tuple[Hit, ...]:
+    p = asked.profile
+    rows = asked.store.finding.clips(
+        asked.vector, asked.filters, anchors=p.anchors, hops=p.clip_hops, eta=p.eta, kinds=p.clip_edges, k=p.k
+    )
+    return _hits(rows, "clips")
+
+
+def _summaries(asked: _Question) -> Found:
+    p, finding = asked.profile, asked.store.finding
+    above = finding.communities(asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, k=p.summaries)
+    scores = {row["_id"]: row["score"] for row in above}
+    below = finding.chunks_of_communities(scores, asked.vector, asked.filters, k=p.k) if scores else []
+    return Found("summaries", _hits(below, "summaries"), tuple(_summary(row) for row in above))
+
+
+def _summary(row: Mapping[str, Any]) -> EvidenceSummary:
+    return EvidenceSummary(
+        row["_key"], row["kind"], row["level"], row["title"], row["summary"], row["method"], tuple(row["cameras"]), row["start_ms"],
+        row["end_ms"],
+    )  # fmt: skip
+
+
+def _rank(asked: _Question) -> tuple[Hit, ...]:
+    """A walker begins at the chunks found and at the entities most like the question, each as often as it was found."""
+    p, finding = asked.profile, asked.store.finding
+    begun = {f"chunks/{hit.chunk}": hit.score for hit in _chunks(asked)}
+    rows = finding.by_entities(
+        asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, most=p.entities, k=p.k
+    )
+    named = {entity: 1 / p.rrf_k for row in rows for entity in row["entities"]}
+    around = finding.rank_graph(list(begun), list(named), asked.filters, most=MENTIONS)
+    edges = [(chunk, entity, 1.0) for chunk, entity in around["mentions"]] + [
+        (a, b, float(n)) for a, b, n in around["links"]
+    ]
+    ranks = page_rank(edges, begun | named)
+    best = sorted(
+        ((rank, name) for name, rank in ranks.items() if name.startswith("chunks/")), key=lambda r: (-r[0], r[1])
+    )
+    return _hits([{"chunk": name.removeprefix("chunks/"), "score": rank} for rank, name in best[: p.k]], "rank")
+
+
+def _hits(rows: Sequence[Mapping[str, Any]], leg: str) -> tuple[Hit, ...]:
+    return tuple(Hit(row["chunk"], row["score"], {leg: rank}) for rank, row in enumerate(rows, 1))
+
+
+_WAYS: Mapping[Way, Callable[[_Question], tuple[Hit, ...]]] = {
+    "chunks": _chunks, "entities": _entities, "clips": _clips, "rank": _rank,
+}  # fmt: skip
