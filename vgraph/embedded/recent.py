@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from vgraph.embedded.engine import Transaction
 
-LIMIT: Final = 24 << 20
-"""Bytes of JSON whose documents are kept at most; decoded they take about three times as much."""
+LIMIT: Final = 48 << 20
+"""Bytes of JSON whose documents are kept at most; decoded they take about four times as much."""
 _LARGEST: Final = 1 << 15  # bytes of one document
 _MOST: Final = 2048  # documents of one read; what reads more goes through a collection and will not come back
 
