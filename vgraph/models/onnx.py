@@ -14,6 +14,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -46,6 +47,9 @@ class Found:
 class OnnxDetector:
     """Finds objects with a detector from a file; `overlap` is the most that two boxes of one class may share (NanoDet only)."""
 
+    stateless = True
+    """It sees each picture for itself."""
+
     def __init__(
         self,
         path: str | Path,
@@ -71,6 +75,13 @@ class OnnxDetector:
             options.log_severity_level = 3
             wanted = ["CUDAExecutionProvider"] if self._device.startswith("cuda") else []
             return runtime.InferenceSession(str(self._path), options, providers=[*wanted, "CPUExecutionProvider"])
+
+    @property
+    def configuration(self) -> str:
+        """All that its answers depend on beside the model and the pictures: another file beside it gives other names."""
+        beside = self._path.with_suffix(".names")
+        names = blake2b(beside.read_bytes(), digest_size=8).hexdigest() if beside.is_file() else ""
+        return f"{self._threshold} {self._overlap} {names}".strip()
 
     @cached_property
     def names(self) -> Sequence[str]:

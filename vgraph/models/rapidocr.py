@@ -21,6 +21,7 @@ class RapidReader:
 
     def __init__(self, *, threads: int = 2, least_confidence: float = _LEAST_CONFIDENCE) -> None:
         self._threads, self._least = threads, least_confidence
+        self.configuration = f"{least_confidence}"
         self._lock = threading.Lock()  # the engine keeps state between its steps
 
     @cached_property

@@ -40,9 +40,13 @@ class Loaded:
 class TransformersDetector(Loaded):
     """Any model of AutoModelForObjectDetection: RT-DETR, DETR, YOLOS and their kind. Labels are the model's own."""
 
+    stateless = True
+    """It sees each picture for itself."""
+
     def __init__(self, model: str, *, threshold: float = 0.5, batch: int = 4, **loading: Any) -> None:
         super().__init__(model, **loading)
         self._threshold, self._batch = threshold, batch
+        self.configuration = f"{threshold}"
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:

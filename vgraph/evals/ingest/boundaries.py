@@ -34,6 +34,10 @@ class BoundaryScores:
     seconds: float
 
 
+LONGEST_S = 3600
+"""No cuts for their length alone."""
+
+
 def measure(world: World, graph: VGraph) -> BoundaryScores:
     cuts = _cuts(graph)
     durations = {stem: max(end for _, end in spans) for stem, spans in cuts.items()}
@@ -132,5 +136,5 @@ TOPIC = Topic(
     ),
     minutes=6.0,
     picture=Picture(width=320, height=180),
-    settings={**GIVEN, "media": {"event_max_s": 3600, "scene_max_s": 3600}},  # no cuts for their length alone
+    settings={**GIVEN, "identity": {"enabled": False}, "media": {"event_max_s": LONGEST_S, "scene_max_s": LONGEST_S}},
 )
