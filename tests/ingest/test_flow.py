@@ -20,6 +20,7 @@ from vgraph.errors import BudgetReached, MediaError, Stopped, UserError
 from vgraph.ingest import Asked, Options, Site, Tools, ingest
 from vgraph.ingest.calls import Budget, Gates, Price, Shared
 from vgraph.ingest.estimate import estimate
+from vgraph.ingest.remembered import CappedChat
 from vgraph.ingest.run import Item, cameras_of, ingest_all
 from vgraph.media.assets import Assets
 from vgraph.models.captions import VisionCaptioner
@@ -28,7 +29,7 @@ from vgraph.models.offline import HashEmbedder
 from vgraph.models.openai import OpenAIChat, OpenAIEmbedder
 from vgraph.models.openai_speech import OpenAITranscriber
 from vgraph.store import Store
-from vgraph.types import IngestReport, Progress, Usage
+from vgraph.types import IngestReport, Message, Progress, Usage
 
 OPTIONS = Options(
     window_ms=1_000, frame_width=64, batch_segments=2, entity_types=("person", "object"), fuse=False, union=False,
@@ -309,3 +310,22 @@ def test_cameras_are_found_in_paths() -> None:
         cameras_of(paths, "dock")
     with pytest.raises(UserError, match="not a regular expression"):
         cameras_of(paths, "(")
+
+
+def test_summaries_of_the_graph_count_under_the_cap_of_the_run(oracle: Oracle) -> None:
+    chat = tools_of(oracle).chat
+    assert chat is not None
+    shared = Shared(Budget(max_tokens=500))
+    capped = CappedChat(chat, shared)
+    schema = {
+        "type": "object",
+        "properties": {"title": {"type": "string"}},
+        "required": ["title"],
+        "additionalProperties": False,
+    }
+    capped.complete([Message("user", "Summarise.")], schema=schema)
+    capped.complete([Message("user", "Summarise.")], schema=schema)
+    assert shared.budget.tokens == 240
+    with pytest.raises(BudgetReached):
+        capped.complete([Message("user", "Summarise.")], schema=schema)
+    assert oracle.asked["extract"] == 2

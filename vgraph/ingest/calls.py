@@ -177,6 +177,33 @@ class Shared:
         if self.stop.is_set():
             raise Stopped("stopped; what was finished is kept, and the same command goes on from there")
 
+    @contextmanager
+    def paying(self, stage: str, model: Any, expected: Usage = NO_TOKENS, minutes: float = 0.0) -> Iterator[Receipt]:
+        """A call in its turn and within the cap; the receipt tells afterwards what it cost. Raises BudgetReached and Stopped before it."""
+        price = self.prices.get(stage, FREE) if is_remote(model) else FREE
+        tokens = expected.input_tokens + expected.output_tokens
+        receipt = Receipt()
+        with self.gates.of(model):
+            self.check()
+            with self.budget.spending(tokens, price.of(expected, minutes)) as spent, metered() as meter:
+                begun = time.perf_counter()
+                try:
+                    yield receipt
+                finally:
+                    receipt.usage, receipt.seconds = meter.usage, time.perf_counter() - begun
+                    receipt.money = price.of(meter.usage, 0.0 if receipt.failed else minutes)
+                    spent(meter.usage, receipt.money)
+
+
+@dataclass(slots=True)
+class Receipt:
+    """What a call cost, once it is over. Whoever made it says whether it failed: then its minutes of sound cost nothing."""
+
+    usage: Usage = NO_TOKENS
+    seconds: float = 0.0
+    money: float = 0.0
+    failed: bool = False
+
 
 class Calls:
     """The remembered calls of one document. `failed` counts those that failed in this run; safe to use from several threads."""
@@ -254,21 +281,14 @@ class Calls:
         return answers
 
     def _request(self, calls: Sequence[Call], ask: Callable[[], Sequence[Any]]) -> tuple[_Outcome, Spent]:
-        shared, call = self._shared, calls[0]
-        price = shared.prices.get(call.stage, FREE) if is_remote(call.model) else FREE
-        expected = sum((each.expected for each in calls), Usage())
+        expected = sum((each.expected for each in calls), NO_TOKENS)
         minutes = sum(each.minutes for each in calls)
-        tokens = expected.input_tokens + expected.output_tokens
-        with shared.gates.of(call.model):
-            shared.check()
-            with shared.budget.spending(tokens, price.of(expected, minutes)) as spent, metered() as meter:
-                begun = time.perf_counter()
-                outcome = _outcome(ask)
-                seconds = time.perf_counter() - begun
-                money = price.of(meter.usage, minutes if outcome.error is None else 0.0)
-                spent(meter.usage, money)
-        failed = int(outcome.error is not None)
-        return outcome, Spent(1, failed, meter.usage.input_tokens, meter.usage.output_tokens, seconds, money)
+        with self._shared.paying(calls[0].stage, calls[0].model, expected, minutes) as receipt:
+            outcome = _outcome(ask)
+            receipt.failed = outcome.error is not None
+        used = receipt.usage
+        failed = int(receipt.failed)
+        return outcome, Spent(1, failed, used.input_tokens, used.output_tokens, receipt.seconds, receipt.money)
 
     def _record(
         self, key: str, call: Call, attempts: int, cost: Spent, value: Any, error: ModelError | None

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from vgraph.ingest.calls import Call, Calls, is_remote
+from vgraph.ingest.calls import Call, Calls, Shared, is_remote
 from vgraph.ingest.keys import content_key
 from vgraph.ingest.options import Tools
 from vgraph.models import Captioner, ChatModel, Detector, Diarizer, Embedder, Reader, Transcriber
@@ -131,6 +131,30 @@ class RememberedChat(_Remembered):
         return completion
 
 
+class CappedChat:
+    """A chat model whose calls count under the cap of a run, for what belongs to no one document: summaries of the whole graph."""
+
+    def __init__(self, chat: ChatModel, shared: Shared) -> None:
+        self.name: str = chat.name
+        self.configuration: str = getattr(chat, "configuration", "")
+        self._chat, self._shared = chat, shared
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        tools: Sequence[ToolSpec] = (),
+        max_tokens: int = 1024,
+        temperature: float = 0.0,
+    ) -> Completion:
+        length = sum(len(message.text) for message in messages)
+        expected = Usage(length // CHARACTERS_A_TOKEN, min(max_tokens, REPLY_TOKENS))
+        options: dict[str, Any] = {"tools": tools, "max_tokens": max_tokens, "temperature": temperature}
+        with self._shared.paying("extract", self._chat, expected):
+            return self._chat.complete(messages, schema=schema, **options)
+
+
 class RememberedReader(_Remembered):
     """A call a picture."""
 
@@ -191,7 +215,9 @@ class RememberedDiarizer(_Remembered):
     def diarize(self, piece: AudioPiece) -> Diarized:
         request = content_key("diarize", piece.offset_ms, piece.sample_rate, _digest(piece.samples.tobytes()))
         call = Call("hear", self._diarizer, request, minutes=len(piece.samples) / piece.sample_rate / 60)
-        heard: Diarized = made(Diarized, self._calls.answer(call, lambda: plain(Diarized, self._diarizer.diarize(piece))))
+        heard: Diarized = made(
+            Diarized, self._calls.answer(call, lambda: plain(Diarized, self._diarizer.diarize(piece)))
+        )
         return heard
 
 

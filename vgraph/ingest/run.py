@@ -102,8 +102,9 @@ def ingest_all(
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in sorted(done, key=list(waiting).index):
                     yield from _result(future, waiting.pop(future), failed)
-        finally:
+        except BaseException:  # an error, an interrupt, or whoever takes the reports has had enough
             site.shared.stop.set()
+            raise
 
 
 def _ingest(number: int, item: Item, site: Site, turns: Turns) -> IngestReport:
