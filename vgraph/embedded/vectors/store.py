@@ -1,7 +1,8 @@
-"""Float32 vectors by slot, in memory that the system may take back.
+"""Float32 vectors that were needed, in memory that the system may take back once they are many.
 
-The file holds them with the documents; this is a read-through copy in an unlinked temporary file beside the database,
-mapped into memory, so that it counts as page cache and not as memory of the process.
+The file holds them with the documents; this is a read-through copy. Vectors stand in it in the order in which they were first
+needed. When they no longer fit into a little ordinary memory they move to an unlinked temporary file beside the database that
+is mapped, so that they count as page cache and not as memory of the process.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from vgraph.embedded.arrays import Floats, Growing, Ints, distinct
 
 from .signs import squares
 
-_SMALL: Final = 8 << 20  # bytes; below, ordinary memory will do
+_SMALL: Final = 64 << 20  # bytes; below, ordinary memory will do
 
 
 class VectorCache:
-    """A growing matrix whose rows are filled when first needed."""
+    """Vectors by slot, read when first needed."""
 
     def __init__(self, dimension: int, folder: Path | None) -> None:
         self._dimension = dimension
@@ -32,16 +33,26 @@ class VectorCache:
         self._file: int | None = None
         self._in_file = False
         self._rows: Floats = np.empty((0, dimension), np.float32)
-        self._squares = Growing(np.float32, np.nan)  # of their lengths; NaN: not read yet
+        self._used = 0
+        self._places = Growing(np.int32, -1)  # by slot, among the rows; -1: not here
+        self._squares = Growing(np.float32)  # by slot, of their lengths
 
     def place(self, folder: Path | None) -> None:
         """Where the temporary file goes, if there is none yet."""
         self._folder = folder
 
     def resize(self, count: int) -> None:
+        """So many slots; those beyond are forgotten."""
+        fewer = count < self._places.size
+        self._places.resize(count)
         self._squares.resize(count)
-        if count > len(self._rows):
-            self._grow(max(count, 2 * len(self._rows), 1024))
+        if fewer:
+            self._used = int(self._places.view.max(initial=-1)) + 1
+
+    def _reserve(self, count: int) -> None:
+        needed = self._used + count
+        if needed > len(self._rows):
+            self._grow(max(needed, 2 * len(self._rows), 1024))
 
     def _grow(self, capacity: int) -> None:
         size = capacity * self._dimension * 4
@@ -49,7 +60,7 @@ class VectorCache:
         if rows is None:
             rows = np.empty((capacity, self._dimension), np.float32)
         if self._file is None or not self._in_file:
-            rows[: len(self._rows)] = self._rows
+            rows[: self._used] = self._rows[: self._used]
         self._in_file = self._file is not None
         self._rows = rows
 
@@ -66,20 +77,27 @@ class VectorCache:
             return None
 
     def put(self, slot: int, vector: Floats) -> None:
-        self._rows[slot] = vector
-        self._squares.view[slot] = squares(vector[None])[0]
+        """The vector of a slot that has none."""
+        self._add(np.array([slot]), vector[None])
 
     def ensure(self, slots: Ints, load: Callable[[Ints], Floats]) -> None:
         """Ask `load` for the vectors of slots that were not needed before."""
-        missing = slots[np.isnan(self._squares.view[slots])]
+        missing = slots[self._places.view[slots] < 0]
         if len(missing):
             missing = distinct(missing)
-            self._rows[missing] = vectors = load(missing)
-            self._squares.view[missing] = squares(vectors)
+            self._add(missing, load(missing))
+
+    def _add(self, slots: Ints, vectors: Floats) -> None:
+        self._reserve(len(slots))
+        end = self._used + len(slots)
+        self._rows[self._used : end] = vectors
+        self._squares.view[slots] = squares(vectors)
+        self._places.view[slots] = np.arange(self._used, end, dtype=np.int32)
+        self._used = end
 
     def rows(self, slots: Ints) -> Floats:
         """A copy of vectors that are here."""
-        found: Floats = self._rows[slots]
+        found: Floats = self._rows[self._places.view[slots]]
         return found
 
     def squares(self, slots: Ints) -> Floats:
