@@ -32,8 +32,8 @@ RHYTHM: Final = 50
 
 MEASURED: Final = 4.0
 MOVED: Final = 1.0
-"""Variances of the filter: of a measured box, and of how its motion changes. norfair's own expect steadier motion than people's; on the
-synthetic world these give IDF1 0.97 instead of 0.90, see bench/tracking.py."""
+"""Variances of the filter: of a measured box, and of how its motion changes. norfair's own (4 and 0.1) expect steadier motion than
+people's; these give the higher IDF1 on the synthetic world (bench/tracking.py)."""
 
 
 @dataclass(slots=True)
