@@ -530,3 +530,25 @@ def test_control_characters_of_a_video_do_not_reach_the_terminal() -> None:
 
 def test_an_empty_path_is_not_the_working_directory(inside: Path) -> None:
     assert run("ingest", "").exit_code == 2
+
+
+def test_explain_tells_the_queries_and_they_give_the_same_rows_again(inside: Path) -> None:
+    told = value("search", "Who handed over crate 25 before 10:00?", "--explain")
+    assert told["evidence"]["understood"]["time"] == "before 10:00" and told["evidence"]["way"] == "chunks"
+    names = [query["name"] for query in told["queries"]]
+    assert "hybrid_chunks" in names and "expand_entities" in names
+    for query in told["queries"]:
+        binds = [
+            f"{'@@' if name.startswith('@') else ''}{name.lstrip('@')}={json.dumps(v)}"
+            for name, v in query["binds"].items()
+        ]
+        again = value("aql", query["text"], *(word for bind in binds for word in ("--bind", bind)))
+        assert len(again) == query["rows"]
+    shown = run("search", "Who handed over crate 25 before 10:00?", "--explain").stdout
+    assert "hybrid_chunks" in shown and "float[" in shown and "FOR c IN vgraph_search" in shown
+
+
+@pytest.mark.parametrize("profile", ["chunks", "entities", "clips", "summaries", "rank", "auto"])
+def test_every_profile_finds_the_crate(inside: Path, profile: str) -> None:
+    found = value("search", "Who handed over crate 25?", "--profile", profile)
+    assert found["chunks"] and any("crate 25" in line["text"] for line in found["chunks"][0]["lines"])

@@ -49,6 +49,7 @@ from vgraph.settings import Settings
 from vgraph.store import Store, connect
 from vgraph.store.audit import Fault
 from vgraph.store.copy import Copied, End, copy
+from vgraph.store.run import QueryRun, noted
 from vgraph.store.serving import serve
 from vgraph.store.store import EmbeddingSpace, QueryResult
 from vgraph.types import Answer, Evidence, Filters, IngestReport, Progress
@@ -64,6 +65,7 @@ __all__ = [
     "FitReport",
     "Moved",
     "Pick",
+    "QueryRun",
     "Span",
     "Timekeeping",
     "VGraph",
@@ -218,8 +220,8 @@ class VGraph:
     ) -> Iterator[IngestReport]:
         """Read streams, growing files and folders that fill, until they end or `stop` is set; a report each piece.
 
-        A source is an address (rtsp, http, HLS, udp) or a path, or `CAMERA=` with one; `camera` names the camera of a single one. `start` is
-        when a file began that tells no time. Raises UserError for an address that may not be reached.
+        A source is an address (rtsp, http, HLS, udp) or a path, or `CAMERA=` with one; `camera` names the camera of a single one.
+        `start` is when a file began that tells no time. Raises UserError for an address that may not be reached.
         """
         live, began = self.settings.live, None if start is None else moment(start, tz or "UTC")
         limits = Limits(
@@ -308,7 +310,13 @@ class VGraph:
                 "image", models.image_embed.name, models.image_embed.dimension, self._spec("image_embed")
             )
         return Tools(
-            embedder, models.caption, models.transcribe, models.detect, models.read, models.image_embed, models.chat,
+            embedder,
+            models.caption,
+            models.transcribe,
+            models.detect,
+            models.read,
+            models.image_embed,
+            models.chat,
             models.diarize,
         )
 
@@ -403,6 +411,14 @@ class VGraph:
             raise UserError("the question is empty")
         _check_text("the question", question)
         return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(k, profile))
+
+    def explain(
+        self, question: str, filters: Filters | None = None, *, k: int | None = None, profile: Way | None = None
+    ) -> tuple[Evidence, list[QueryRun]]:
+        """The evidence for a question, and the queries that found it: AQL, bind variables, rows and ms, in order."""
+        with noted() as runs:
+            evidence = self.search(question, filters, k=k, profile=profile)
+        return evidence, runs
 
     def ask(
         self, question: str, filters: Filters | None = None, *, k: int | None = None, profile: Way | None = None

@@ -5,7 +5,9 @@ Keys, paths and commands stay whole on one line, so that they can be copied. Whe
 
 from __future__ import annotations
 
+import json
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -21,7 +23,7 @@ from rich.markup import escape as markup
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from vgraph.app import Advance, Check, Estimate, Expired, Fault, FitReport, Pick, to_json
+from vgraph.app import Advance, Check, Estimate, Expired, Fault, FitReport, Pick, QueryRun, to_json
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered
 from vgraph.types import Answer, Citation, Evidence, EvidenceChunk, EvidenceRelation, IngestReport
 from vgraph.types import Progress as Step
@@ -240,6 +242,37 @@ def evidence(found: Evidence, zones: Mapping[str, str]) -> None:
         out.print(f"    {escape(_relation(relation, zones.get(relation.camera, 'UTC')))}")
     if not found.chunks:
         out.print("nothing found" if found.recorded else "not recorded: no camera asked about covers that time")
+
+
+def explained(found: Evidence, runs: Sequence[QueryRun]) -> None:
+    """How evidence was found: what was understood, which way was taken, what each leg gave, and the queries to run again elsewhere."""
+    if (asked := found.understood) is not None:
+        parts = {
+            "kind": asked.kind, "about": asked.subject, "time": asked.time, "cameras": ", ".join(asked.cameras),
+            "entities": ", ".join(asked.entities), "around": f"{asked.around.how} {asked.around.what}" if asked.around else "",
+            "profile": found.way,
+        }  # fmt: skip
+        table(("understood", ""), [(name, value) for name, value in parts.items() if value])
+    legs = sorted({leg for hit in found.hits for leg in hit.ranks})
+    if legs:
+        rows = [
+            (n, hit.chunk, f"{hit.score:.5f}", *(hit.ranks.get(leg, "-") for leg in legs))
+            for n, hit in enumerate(found.hits, 1)
+        ]
+        table(("rank", "chunk", "score", *legs), rows)
+    via = Counter(chunk.via for chunk in found.chunks)
+    table(("reached by", "chunks"), sorted(via.items()))
+    table(("query", "rows", "ms"), [(run.name, run.rows, f"{run.ms:.1f}") for run in runs])
+    for run in runs:
+        out.print(f"[bold]{run.name}[/]")
+        out.print(escape(run.text.rstrip()))
+        out.print(escape(f"binds: {_short(run.binds)}"))
+
+
+def _short(binds: Mapping[str, Any]) -> str:
+    """Bind variables as JSON, long vectors by their length; `--json` has them whole."""
+    shown = {name: f"float[{len(v)}]" if isinstance(v, list) and len(v) > 16 else v for name, v in binds.items()}
+    return json.dumps(shown, ensure_ascii=False)
 
 
 def _chunk(chunk: EvidenceChunk, ranks: Mapping[str, int] | None) -> None:

@@ -8,6 +8,9 @@ import typer
 
 from vgraph.cli.console import After, Before, Cameras, Count, Documents, Json, NotAfter, filters, opened, print_json
 
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Also how it was found: what was understood, every query, its rows and time.")
+]
 Profile = Annotated[
     Literal["chunks", "entities", "clips", "summaries", "rank", "auto"] | None,
     typer.Option(help="How the question enters the graph (default: VGRAPH_RETRIEVE__PROFILE)."),
@@ -16,18 +19,21 @@ Profile = Annotated[
 
 def search(
     query: str, camera: Cameras = None, document: Documents = None, after: After = None, before: Before = None,
-    not_after: NotAfter = None, k: Count = None, profile: Profile = None, json: Json = False,
+    not_after: NotAfter = None, k: Count = None, profile: Profile = None, explain: Explain = False, json: Json = False,
 ) -> None:  # fmt: skip
     """Find chunks, entities and relations for a question, without answering it."""
     from vgraph import terminal
 
     with opened() as graph:
-        found = graph.search(query, filters(graph, camera, document, after, before, not_after), k=k, profile=profile)
+        chosen = filters(graph, camera, document, after, before, not_after)
+        found, runs = graph.explain(query, chosen, k=k, profile=profile)
         zones = {} if json else graph.zones()
     if json:
-        print_json(found)
-    else:
-        terminal.evidence(found, zones)
+        print_json({"evidence": found, "queries": runs} if explain else found)
+        return
+    terminal.evidence(found, zones)
+    if explain:
+        terminal.explained(found, runs)
 
 
 def ask(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -43,16 +47,45 @@ class Transaction:
                 self._open.abort_transaction()
 
 
+@dataclass(frozen=True, slots=True)
+class QueryRun:
+    """A query as it was run: its name, the AQL with its bind variables (to run again elsewhere), how many rows came and in how long."""
+
+    name: str
+    text: str
+    binds: Mapping[str, Any]
+    rows: int
+    ms: float
+
+
+_NOTED: ContextVar[list[QueryRun] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noted() -> Iterator[list[QueryRun]]:
+    """Note every query that is run inside, in this thread or task; streamed ones are left out."""
+    runs: list[QueryRun] = []
+    before = _NOTED.set(runs)
+    try:
+        yield runs
+    finally:
+        _NOTED.reset(before)
+
+
 def run(db: schema.Database, name: str, /, *, stream: bool = False, **binds: Any) -> Iterable[Any]:
     """Run a query of `arango/queries` by name. Reading errors of a lazy cursor are translated too."""
-    file = query(name)
+    file, runs = query(name), _NOTED.get()
     named = {f"@{bind}" if f"@@{bind}" in file.binds else bind: value for bind, value in binds.items()}
+    begun = time.perf_counter()
     with translated(name):
         cursor = db.aql.execute(file.text, bind_vars=named, stream=stream, batch_size=1000)
     if stream:
         return _rows(name, cursor)
     with translated(name):
-        return list(cursor)
+        rows = list(cursor)
+    if runs is not None:
+        runs.append(QueryRun(name, file.text, named, len(rows), (time.perf_counter() - begun) * 1000))
+    return rows
 
 
 def one(rows: Iterable[Any]) -> dict[str, Any]:
