@@ -62,15 +62,22 @@ def hls(files: Files, numbers: range, **more: Any) -> None:
 def test_a_file_that_grows_is_one_document_whose_chunks_can_be_found_while_it_grows(
     store: Store, tmp_path: Path
 ) -> None:
-    path = tmp_path / "growing.ts"
+    path, content, first = tmp_path / "growing.ts", ts_bytes(7), threading.Event()
     path.touch()
-    writer = grow(path, ts_bytes(7), parts=14, pause=0.1)
-    found: list[tuple[bool, int]] = []
-    for _ in watch(feed_of(str(path), begin_ms=BEGAN), site_of(store, tmp_path), Watch(HOME)):
+
+    def write() -> None:
+        grow(path, content[: len(content) // 2], parts=7, pause=0.05).join()
+        first.wait()
+        grow(path, content[len(content) // 2 :], parts=7, pause=0.05).join()
+
+    threading.Thread(target=write, daemon=True).start()
+    patient = replace(HOME, idle_s=5.0)
+    found: list[int] = []
+    for _ in watch(feed_of(str(path), begin_ms=BEGAN), site_of(store, tmp_path), Watch(patient)):
         vector = [1.0] + [0.0] * 63
-        hits = store.hybrid_chunks(vector, "nothing", Filters(), k=10, leg_k=10, rrf_k=60)
-        found.append((writer.is_alive(), len(hits)))
-    assert [count for _, count in found] == [1, 2, 3, 4] and found[0][0]
+        found.append(len(store.hybrid_chunks(vector, "nothing", Filters(), k=10, leg_k=10, rrf_k=60)))
+        first.set()  # what was found first was found while the rest had not been written
+    assert found == [1, 2, 3, 4]
     assert spans(store) == [[0, 0, 2_000], [1, 2_000, 4_000], [2, 4_000, 6_000], [3, 6_000, 7_000]]
     (document,) = store.documents()
     assert (document["kind"], document["state"], document["start_ms"]) == ("stream", "complete", BEGAN)

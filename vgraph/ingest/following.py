@@ -30,14 +30,13 @@ BATCH: Final = 16
 
 def followed(job: Job) -> tuple[Track, ...]:
     """All tracks of the document, from the graph where they are there already."""
-    name = job.name_of("follow")
-    if job.done(name, "follow"):
-        return tuple(track_of(record) for record in job.stored(job.store.tracks(job.place.document)))
+    if job.done("follow", "follow"):
+        return tuple(track_of(record) for record in job.store.tracks(job.place.document))
     with job.notes.stage("follow"):
         found, failed = job.attempt("detection", lambda: track(_thinned(job, _detected(job))), NOTHING)
         tracks, why = job.attempt("appearance", lambda: _with_looks(job, _numbered(job, found)), _numbered(job, found))
         records = tuple(track_record(job.place, one) for one in tracks)
-        job.write_stage(name, "follow", "tracks", records, (*failed, *why))
+        job.write_stage("follow", "follow", "tracks", records, (*failed, *why))
     return tracks
 
 

@@ -19,15 +19,14 @@ _NUMBERED = re.compile(r"speaker[ _-]?\d+")
 
 def heard(job: Job) -> tuple[Utterance, ...]:
     """All utterances of the document, from the graph where they are there already."""
-    name = job.name_of("hear")
-    if job.done(name, "hear"):
-        return tuple(utterance_of(record) for record in job.stored(job.store.utterances(job.place.document)))
+    if job.done("hear", "hear"):
+        return tuple(utterance_of(record) for record in job.store.utterances(job.place.document))
     with job.notes.stage("hear"):
         said, failed = job.attempt("transcription", lambda: tuple(_transcribed(job)), NOTHING)
         turns, unheard = job.attempt("diarization", lambda: _turns(job, said), NO_TURNS)
         utterances = tuple(with_speakers(said, turns))
         records = tuple(utterance_record(job.place, utterance) for utterance in utterances)
-        job.write_stage(name, "hear", "utterances", records, (*failed, *unheard))
+        job.write_stage("hear", "hear", "utterances", records, (*failed, *unheard))
     return utterances
 
 

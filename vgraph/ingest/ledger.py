@@ -29,8 +29,6 @@ MODELS: Final[Mapping[Stage, str]] = {
 
 UNNAMED: Final[Mapping[str, str]] = {}
 COMPLETE: Final = "complete"
-SETTLE: Final = "settle"
-"""The entry that names entities to be put right when a document made anew is complete."""
 
 
 def configurations(

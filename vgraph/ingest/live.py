@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from vgraph.errors import MediaError, Stopped, UserError
-from vgraph.ingest.calls import Calls
+from vgraph.ingest.calls import Calls, concerning
 from vgraph.ingest.following import followed
 from vgraph.ingest.graph import Clip, Place, camera_record, document_delta, document_record
 from vgraph.ingest.hearing import heard
 from vgraph.ingest.job import Job, Notes, seal_of
-from vgraph.ingest.keys import camera_key, content_key
+from vgraph.ingest.keys import camera_key, chunk_key, content_key
 from vgraph.ingest.ledger import configurations
 from vgraph.ingest.opening import Site, check_calendar, facts
 from vgraph.ingest.options import Tools
@@ -269,7 +269,8 @@ def _read(watching: _Watching, piece: Piece) -> IngestReport | None:
     )
     job = watching.job(video, place, Notes(warnings=watching.drained()), base)
     segments = _segments(job, base + fresh, grown.segments)
-    see(job, segments, heard(job), followed(job), grown.last)
+    with concerning(chunk_key(place.document, segments[0].offset_ms)):
+        see(job, segments, heard(job), followed(job), grown.last)
     report = _grown(job, piece, segments, grown)
     _put_away(watching, piece, base)
     return report
@@ -363,8 +364,6 @@ def _segments(job: Job, begin_ms: int, number: int) -> list[Segment]:
 
 def _grown(job: Job, piece: Piece, segments: list[Segment], grown: _Growth) -> IngestReport:
     """The document's vertex as long as it is now."""
-    state = "failed" if job.notes.failures else "done"
-    entry = job.entry(f"piece-{job.base_ms:010d}", "chunks", state=state, uri=str(piece.path) if piece.kept else None)
     found = job.store.document(job.place.document) or {}
     vertex = {name: value for name, value in found.items() if name not in NOT_STORED} | {
         "state": "live",
@@ -373,7 +372,8 @@ def _grown(job: Job, piece: Piece, segments: list[Segment], grown: _Growth) -> I
         "end_ms": job.place.at(job.end_ms),
         "gaps": grown.gaps,
     }
-    job.apply(GraphDelta({"documents": (vertex,), "ledger": (entry,)}))
+    taken = (job.entry(f"piece-{job.base_ms:010d}", "chunks", uri=str(piece.path)),) if piece.kept else ()
+    job.apply(GraphDelta({"documents": (vertex,), "ledger": taken}))
     job.store.ensure_vector_indexes()
     return replace(outcome_of(job, "ingested", vertex), chunks=len(segments))
 

@@ -30,7 +30,7 @@ from vgraph.ingest.understanding import chunks_of, units
 from vgraph.media.probe import probe
 from vgraph.models import Embedder
 from vgraph.store import Store
-from vgraph.types import GraphDelta, IngestReport, Segment, Track, Utterance
+from vgraph.types import GraphDelta, IngestReport, Record, Segment, Track, Utterance
 
 NOTHING = "nothing described"
 """Embedded for a chunk without text, so that every chunk has a vector (a server's index refuses a missing one on removal)."""
@@ -137,12 +137,17 @@ def _write(job: Job, chunks: Sequence[Chunk], looks: Sequence[Look], after: Segm
     with job.notes.stage("embed"):
         vectors = _vectors(job, chunks, looks)
     with job.notes.stage("store"):
-        seen = [[segment.offset_ms, list(one.damage)] for segment, one in zip(unit, looks, strict=True)]
-        entries = (
-            job.entry(_name("look", unit), "look", segments=seen),
-            job.entry(_name("chunks", unit), "chunks", state="failed" if job.notes.failures else "done"),
-        )
+        entries = () if job.live else _entries(job, unit, looks)
         job.apply(chunks_delta(job.place, chunks, after, vectors, time.time_ns() // 1_000_000, entries))
+
+
+def _entries(job: Job, unit: Sequence[Segment], looks: Sequence[Look]) -> tuple[Record, ...]:
+    """The ledger's word on a unit: what was seen, and that its chunks are written."""
+    seen = [[segment.offset_ms, list(one.damage)] for segment, one in zip(unit, looks, strict=True)]
+    return (
+        job.entry(_name("look", unit), "look", segments=seen),
+        job.entry(_name("chunks", unit), "chunks", state="failed" if job.notes.failures else "done"),
+    )
 
 
 def _vectors(job: Job, chunks: Sequence[Chunk], looks: Sequence[Look]) -> Vectors:
@@ -178,7 +183,7 @@ def _finish(job: Job, segments: Sequence[Segment]) -> dict[str, Any]:
 def settle(job: Job) -> None:
     """Put right what others may have left: calls nobody asks any more, entities nobody mentions, embeddings of names that changed."""
     if not any(name.startswith("chunks-") for name in job.ledger):
-        job.calls.forget([stage for stage in ORDER if not job.done(job.name_of(stage), stage)])
+        job.calls.forget([stage for stage in ORDER if not job.done(stage, stage)])
     job.store.removal.settled(job.place.document)
     embed_renamed(job.store, job.place.document, job.tools.embedder)
 

@@ -35,10 +35,9 @@ def segmented(job: Job, spoken: Sequence[Utterance] = ()) -> tuple[Segment, ...]
 
 
 def _kept(job: Job) -> tuple[Segment, ...]:
-    name = job.name_of(NAME)
-    if not job.done(name, NAME):
+    if not job.done(NAME, NAME):
         return ()
-    rows = job.ledger[name]["segments"]
+    rows = job.ledger[NAME]["segments"]
     return tuple(Segment(n, start, end, boundary) for n, (start, end, boundary) in enumerate(rows))
 
 
@@ -46,7 +45,7 @@ def _found(job: Job) -> tuple[Segment, ...]:
     job.tell("segment", 0, None)
     found = _scenes(job) if job.options.segmenter == "scene" else _events(job)
     rows = [[one.offset_ms, one.end_offset_ms, one.boundary] for one in found]
-    job.apply(GraphDelta({"ledger": (job.entry(job.name_of(NAME), NAME, segments=rows),)}))
+    job.apply(GraphDelta({"ledger": (job.entry(NAME, NAME, segments=rows),)}))
     return found
 
 
