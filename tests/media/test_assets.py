@@ -53,6 +53,20 @@ def test_days_of_frames_are_spread_over_folders_by_the_hour(assets):
     assert assets.path(stored.asset).is_file()
 
 
+def test_a_picture_with_marks_comes_and_goes_with_its_own(assets):
+    kept = [assets.save("doc", frame(ms)).asset for ms in (1000, 2000)]
+    for asset in kept:
+        assets.save_drawn(asset, b"marks")
+    assert (assets.folder / "doc/0000/0000001000.drawn.jpg").read_bytes() == b"marks"
+    assert list(assets.names()) == kept
+    assets.forget(kept[:1])
+    assert sorted(file.name for file in assets.folder.rglob("*.jpg")) == ["0000002000.drawn.jpg", "0000002000.jpg"]
+    (assets.folder / kept[1]).unlink()
+    assert list(assets.names()) == ["doc/0000/0000002000.drawn.jpg"]
+    with pytest.raises(UserError):
+        assets.save_drawn("../x", b"")
+
+
 def test_delete_removes_one_document_and_only_that(assets):
     for key in ("a", "b"):
         assets.save(key, frame(), width=160, quality=80)

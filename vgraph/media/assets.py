@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ASSET = re.compile(r"[A-Za-z0-9_-]{1,128}/\d{4,}/\d{10,}\.jpg")
+DRAWN = ".drawn.jpg"
+"""Ending of a picture with marks."""
 HOUR_MS = 3_600_000
 INCOMING = "incoming"
 
@@ -60,7 +62,7 @@ class Assets:
     def save_drawn(self, asset: str, content: bytes) -> None:
         """Keep a picture with marks drawn onto it beside the one it was made from, as `<offset ms>.drawn.jpg`. Raises as `save` does."""
         _ = self.path(asset)
-        name = asset.removesuffix(".jpg") + ".drawn.jpg"
+        name = asset.replace(".jpg", DRAWN)
         try:
             self._write(name, content)
         except OSError as error:
@@ -110,17 +112,22 @@ class Assets:
         return self._inside(f"{_checked_key(document_key)}/{INCOMING}")
 
     def names(self) -> Iterator[str]:
-        """Every asset that lies in the folder, and what a writer that was killed left beside them; not the pieces that wait to be read."""
+        """Every asset that lies in the folder, and what a writer that was killed left beside them; not the pieces that wait to be read.
+
+        A picture with marks belongs to the one it was made from, and is none of its own while that is there.
+        """
         for file in sorted(self.folder.glob("*/*/*")):
-            if file.is_file() and not file.is_symlink() and file.parent.name != INCOMING:
+            owned = file.name.endswith(DRAWN) and (file.parent / file.name.replace(DRAWN, ".jpg")).is_file()
+            if file.is_file() and not file.is_symlink() and file.parent.name != INCOMING and not owned:
                 yield file.relative_to(self.folder).as_posix()
 
     def forget(self, names: Iterable[str]) -> None:
-        """Remove assets, as `names` names them, and folders that are empty then; one that is not there is fine."""
+        """Remove assets, as `names` names them, with what was drawn onto them, and empty folders; one that is not there is fine."""
         for name in names:
             target = self._inside(name)
             try:
                 target.unlink(missing_ok=True)
+                target.with_name(target.name.replace(".jpg", DRAWN)).unlink(missing_ok=True)
                 for folder in (target.parent, target.parent.parent):
                     if folder != self.folder.resolve() and folder.is_dir() and not any(folder.iterdir()):
                         folder.rmdir()
