@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from vgraph.media.audio import audio
 from vgraph.media.container import Warn
 from vgraph.media.frames import frames
 from vgraph.store import Store
+from vgraph.store.store import Holding
 from vgraph.types import AudioPiece, Frame, GraphDelta, Progress, Record, Sidecars, Video
 
 Report = Callable[[Progress], None]
@@ -115,22 +116,14 @@ class Job:
         if seal_of(self.video.path) != self.seal:
             what = f"{self.video.path}: changed while it was being read; what was read of it is not complete"
             raise MediaError(what, path=str(self.video.path))
-        self.store.apply(delta, holding=(self.place.document, self.config))
-
-    def name_of(self, stage: str) -> str:
-        """The ledger's name for a stage of the whole `video`: pieces of a live document have one each."""
-        return f"{stage}-{self.base_ms:010d}" if self.live else stage
-
-    def stored(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Those of a document's records that begin within `video`."""
-        return (r for r in records if not self.live or self.base_ms <= r["offset_ms"] < self.end_ms)
+        self.store.apply(delta, holding=Holding(self.place.document, self.config, self.place.timeline.fingerprint))
 
     def write_stage(
         self, name: str, stage: str, collection: str, records: tuple[Record, ...], failed: Sequence[str]
     ) -> None:
-        """A stage that failed is told and not entered in the ledger: the next run does it again."""
+        """A stage that failed is told and not entered in the ledger: the next run does it again. A growing document goes by its chunks."""
         self.notes.warnings.extend(failed)
-        ledger = () if failed else (self.entry(name, stage),)
+        ledger = () if failed or self.live else (self.entry(name, stage),)
         self.apply(GraphDelta({collection: records, "ledger": ledger}))
 
     # --- what stages use ------------------------------------------------------------------------------------------------
