@@ -21,14 +21,19 @@ class Growing:
 
     def __init__(self, dtype: npt.DTypeLike, fill: Any = 0) -> None:
         self._fill = fill
-        self._data: Array = np.full(64, fill, dtype)
+        self._data: Array = _filled(64, fill, np.dtype(dtype))
         self.size = 0
+
+    def reserve(self, size: int) -> None:
+        """Room for as many, so that it need not be made step by step."""
+        if size > len(self._data):
+            wider = _filled(size, self._fill, self._data.dtype)
+            wider[: self.size] = self._data[: self.size]
+            self._data = wider
 
     def resize(self, size: int) -> None:
         if size > len(self._data):
-            wider = np.full(max(size, 2 * len(self._data)), self._fill, self._data.dtype)
-            wider[: self.size] = self._data[: self.size]
-            self._data = wider
+            self.reserve(max(size, 2 * len(self._data)))
         elif size < self.size:
             self._data[size : self.size] = self._fill
         self.size = size
@@ -45,6 +50,10 @@ class Growing:
     @property
     def view(self) -> Array:
         return self._data[: self.size]
+
+
+def _filled(size: int, fill: Any, dtype: np.dtype[Any]) -> Array:
+    return np.full(size, fill, dtype) if fill else np.zeros(size, dtype)  # the system gives zeros for nothing
 
 
 class RowMap:

@@ -141,14 +141,32 @@ def singles(txn: Transaction, table: str, width: int, size: int) -> Iterator[tup
         f"SELECT id, kind, vec FROM {table} "
         "WHERE id > ? AND length(vec) = CASE kind WHEN 0 THEN ? ELSE ? END ORDER BY id LIMIT ?"
     )
-    while rows := txn.sql(statement, (last, *lengths, size)).fetchall():
-        last = rows[-1][0]
+    while found := txn.sql(statement, (last, *lengths, size)).fetchall():
+        last = found[-1][0]
+        yield _matrix(found)
+
+
+def singles_of(txn: Transaction, table: str, rows: Ints) -> Iterator[tuple[Ints, Floats]]:
+    """The same of some rows, those that have a list, in order of the rows as they are read."""
+    for chunk in pad(rows.tolist()):
+        found = txn.sql(f"SELECT id, kind, vec FROM {table} WHERE id IN ({marks(len(chunk))})", chunk).fetchall()
+        if found:
+            yield _matrix(found)
+
+
+def _matrix(found: Sequence[tuple[int, int, bytes]]) -> tuple[Ints, Floats]:
+    rows, kinds, raws = zip(*found, strict=True)
+    if not any(kinds):
+        matrix: Floats = np.frombuffer(b"".join(raws), "<f4").reshape(len(rows), -1)
+    else:
         with np.errstate(over="ignore"):
-            values = [
-                np.frombuffer(raw, "<f4") if kind == FLOAT32 else np.frombuffer(raw, "<f8").astype(np.float32)
-                for _, kind, raw in rows
-            ]
-        yield np.array([row for row, _, _ in rows], np.int64), np.stack(values)
+            matrix = np.stack(
+                [
+                    np.frombuffer(raw, "<f4") if kind == FLOAT32 else np.frombuffer(raw, "<f8").astype(np.float32)
+                    for kind, raw in zip(kinds, raws, strict=True)
+                ]
+            )
+    return np.array(rows, np.int64), matrix
 
 
 def of_another_width(txn: Transaction, table: str, width: int) -> int | None:

@@ -227,6 +227,10 @@ class SegmentedLog:
     def piece(self, txn: Transaction, number: int, name: str, start: int, end: int) -> bytes:
         """Some bytes of a blob, from `start` to `end`; fewer when the transaction does not see it."""
         first, last = start // PART, (end - 1) // PART
+        if first == last:
+            statement = f"SELECT data FROM {self.table}_blob WHERE seg = ? AND name = ? AND part = ?"
+            found = txn.sql(statement, (number, name, first)).fetchone()
+            return found[0][start - first * PART : end - first * PART] if found else b""
         statement = (
             f"SELECT data FROM {self.table}_blob WHERE seg = ? AND name = ? AND part >= ? AND part <= ? ORDER BY part"
         )
@@ -308,6 +312,7 @@ class Follower(ABC):
             self.reset()
             gone, fresh = [], listed
         self._attached = self._attached[: len(self._attached) - len(gone)]
+        self.reserve(self.size + sum(segment.documents for segment in fresh))
         for place, segment in enumerate(fresh):
             start = gone[0][1] if gone and not place else self.size
             self._attach(txn, segment, start)
@@ -345,6 +350,12 @@ class Follower(ABC):
         self._settled = self.size, self.died.size
 
     # -- slots ----------------------------------------------------------------------------------------------------
+
+    def reserve(self, size: int) -> None:
+        """Room for as many slots."""
+        if size > 2 * self.size:  # else room is made as it is needed, and some more
+            self.rows.reserve(size)
+            self.live.reserve(size)
 
     def add_rows(self, rows: Ints) -> None:
         """Slots for new documents."""

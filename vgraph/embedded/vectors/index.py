@@ -8,7 +8,7 @@ its snapshot has.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 SEAL: Final = 4096  # documents in the log before the writer seals them
 BUILD: Final = 16_384  # documents of a segment when an index is built over existing ones
 LEAST: Final = 16  # documents of a block in the log; fewer stand one by one
-_LOOKUP: Final = 500  # rows read with one statement
 
 
 class VectorIndex(Index):
@@ -261,7 +260,8 @@ class VectorIndex(Index):
                 living[row] = blob is not None
         slots = memory.by_row.get_many(np.array(list(living), np.int64)).astype(np.int64)
         kept = [row for row, lives in living.items() if lives]
-        return Changes(slots[slots >= 0], NO_INTS, np.array(kept, np.int64), self.read(txn, kept))
+        own = np.array(kept, np.int64)
+        return Changes(slots[slots >= 0], NO_INTS, own, self.read(txn, own))
 
     def _fresh(self, txn: Transaction) -> VectorMemory:
         fresh = VectorMemory(self.log, self.metric, self.dimension)
@@ -284,32 +284,31 @@ class VectorIndex(Index):
 
     def _loader(self, txn: Transaction, memory: VectorMemory) -> Any:
         def load(slots: Ints) -> Floats:
-            return self.read(txn, memory.rows.view[slots].tolist())
+            return self.read(txn, memory.rows.view[slots])
 
         return load
 
-    def read(self, txn: Transaction, rows: Sequence[int]) -> Floats:
+    def read(self, txn: Transaction, rows: Ints) -> Floats:
         """The float32 vectors of documents, from where the collection keeps them; zeros for one without."""
         collection = txn.collection_by_id(self.collection_id)
-        found: dict[int, Floats] = {}
+        found = np.zeros((len(rows), self.dimension), np.float32)
+        missing = np.ones(len(rows), np.bool_)
         external = collection.external(self.attribute)
         if external is not None:
-            for start in range(0, len(rows), _LOOKUP):
-                found.update(_stored(txn, external.table, rows[start : start + _LOOKUP]))
-        missing = [row for row in rows if row not in found]
-        if missing:
-            for row, document in zip(missing, collection.fetch(missing, self.attributes), strict=True):
-                vector = None if document is None else document_vector(document, self.path, self.dimension, sparse=True)
-                if vector is not None:
-                    found[row] = vector
-        blank = np.zeros(self.dimension, np.float32)
-        return np.stack([found.get(row, blank) for row in rows]) if rows else np.empty((0, self.dimension), np.float32)
-
-
-def _stored(txn: Transaction, table: str, rows: Sequence[int]) -> Iterable[tuple[int, Floats]]:
-    marks = ",".join("?" * len(rows))
-    for row, kind, raw in txn.sql(f"SELECT id, kind, vec FROM {table} WHERE id IN ({marks})", rows):
-        yield row, np.frombuffer(raw, "<f4") if kind == 0 else np.frombuffer(raw, "<f8").astype(np.float32)
+            order = np.argsort(rows, kind="stable")
+            ordered = rows[order]
+            for ids, matrix in externals.singles_of(txn, external.table, rows):
+                places = order[np.searchsorted(ordered, ids)]
+                found[places] = matrix
+                missing[places] = False
+        others = np.flatnonzero(missing)
+        for place, document in zip(
+            others.tolist(), collection.fetch(rows[others].tolist(), self.attributes), strict=True
+        ):
+            vector = None if document is None else document_vector(document, self.path, self.dimension, sparse=True)
+            if vector is not None:
+                found[place] = vector
+        return found
 
 
 def _same(dimension: int) -> Changes:

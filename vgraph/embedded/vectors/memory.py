@@ -58,6 +58,12 @@ class VectorMemory(Follower):
             radii = unpack(self.log.blob(txn, segment.number, "radii"))
             self._extend_codes(bits[:, known:], radii[known:])
 
+    def reserve(self, size: int) -> None:
+        super().reserve(size)
+        if size > 2 * self.size:
+            for column in (self.radii, *self.bits):
+                column.reserve(size)
+
     def shrink(self, size: int) -> None:
         self.cache.resize(size)
         self.radii.resize(min(size, self.radii.size))
