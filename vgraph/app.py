@@ -475,6 +475,7 @@ class VGraph:
         """Remove a document, all that hangs on it and its frames; counts removed by collection."""
         deletion = self._store.removal.document(document, also=self.assets.delete)
         self._embed_entities(deletion.renamed)
+        self._resolve()
         return dict(deletion.removed)
 
     def delete_camera(self, name: str) -> dict[str, int]:
@@ -496,7 +497,13 @@ class VGraph:
         done = expire(self._store, self.assets, time.time_ns() // 1_000_000 if now_ms is None else now_ms)
         for expired in done:
             self._embed_entities(expired.renamed)
+        self._resolve()
         return done
+
+    def _resolve(self) -> None:
+        """Whoever was one with somebody that is gone is to be told so at once."""
+        if self.settings.identity.enabled:
+            self.identities().resolve()
 
     def check(self, *, repair: bool = False) -> tuple[Fault, ...]:
         """What does not fit together in the graph and its assets folder; with `repair` what nothing owns is removed."""
