@@ -135,7 +135,7 @@ class Engine:
             f"page_size = {_PAGE_SIZE}",
             "synchronous = FULL",
             "cache_size = -65536",
-            "mmap_size = 1073741824",
+            "mmap_size = 2147418112",  # the most SQLite takes
             "temp_store = MEMORY",
             "wal_autocheckpoint = 4000",
             "journal_size_limit = 67108864",  # after a large merge the log shrinks again
