@@ -183,7 +183,7 @@ class _Finished(aql.Result):
     """A result computed to its end, so that it does not need its transaction any more."""
 
     def __init__(self, rows: list[Any], stats: dict[str, Any], warnings: list[dict[str, Any]]) -> None:
-        self._rows = rows
+        self._found = rows
         self._stats = stats
         self._warnings = warnings
 
@@ -191,7 +191,7 @@ class _Finished(aql.Result):
         raise StopIteration
 
     def all(self) -> list[Any]:
-        return self._rows
+        return self._found
 
     def close(self, *, abort: bool = False) -> None:
         """Nothing is open."""

@@ -116,7 +116,8 @@ class EnumerateList:
         """What short lists of several rows give goes on together."""
         sizes = Sizes(demand(self.demand, rt, seed))
         for batch in source:
-            size, found = sizes.take(), []
+            size = sizes.take()
+            found: Batch = []
             for row in batch:
                 items = iter(self.items(row, rt))
                 while chunk := list(islice(items, max(size - len(found), min(size, LEAST)))):
