@@ -46,13 +46,14 @@ class AudioTrack:
 
 
 class StartSource(StrEnum):
-    """Where a document's start time came from, in order of trust."""
+    """Where a document's start time came from, in order of trust; `arrival`: a stream, stamped here as it came."""
 
     flag = "flag"
     sidecar = "sidecar"
     timecode = "timecode"
     container = "container"
     burnt_in = "burnt_in"
+    arrival = "arrival"
     file_name = "file_name"
     unknown = "unknown"
 

@@ -84,7 +84,6 @@ def test_a_configured_endpoint_comes_first(bare):
     assert {need: spec for need, spec in specs(models).items() if spec.startswith("openai")} == {
         "caption": "openai:v",
         "transcribe": "openai:t",
-        "diarize": "none",
         "embed": "openai:e",
         "chat": "openai:c",
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -46,6 +47,9 @@ class Span:
     def true(self, own_ms: int) -> int:
         return own_ms + self.offset_ms + _rounded((own_ms - self.at_ms) * self.ppb)
 
+    def own(self, true_ms: int) -> int:
+        return self.at_ms + round(Fraction((true_ms - self.offset_ms - self.at_ms) * 10**9, 10**9 + self.ppb))
+
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
@@ -75,7 +79,7 @@ class Clock:
         """The own time shown at a true time, to the millisecond; of two the later."""
         guess = true_ms
         for span in reversed(self.spans):
-            guess = true_ms - span.offset_ms - _rounded((true_ms - span.offset_ms - span.at_ms) * span.ppb)
+            guess = span.own(true_ms)
             if span.from_ms is None or guess >= span.from_ms:
                 return guess
         return guess
@@ -136,6 +140,7 @@ SOURCE_UNCERTAINTY_MS: Mapping[StartSource, int | None] = {
     StartSource.timecode: 40,
     StartSource.container: 1_000,
     StartSource.burnt_in: 1_000,
+    StartSource.arrival: 1_000,
     StartSource.file_name: 1_000,
     StartSource.unknown: None,
 }
@@ -146,11 +151,11 @@ def timeline(start: StartTime, tz: str, clock: Clock) -> Timeline:
     """The timeline of a recording that began at `start`, by its camera's zone and clock.
 
     Own time is put right by the clock; a start given as true time is taken as it is, and only drifts; one that nobody knows does
-    neither.
+    neither, nor does a stream, whose media time is held to the time of arrival.
     """
-    if start.source is StartSource.unknown:
-        return Timeline(start.ms)
     doubt = SOURCE_UNCERTAINTY_MS[start.source] if start.uncertainty_ms is None else start.uncertainty_ms
+    if start.source in (StartSource.unknown, StartSource.arrival):
+        return Timeline(start.ms, (), doubt)
     if start.source is StartSource.flag:
         return Timeline(start.ms, _sped(clock.drift(clock.own(start.ms)), start.drift_ppm), doubt)
     own = zoned(start.ms, start.tz, tz)

@@ -17,6 +17,7 @@ from typing import Any
 
 from vgraph.errors import MediaError, Stopped, UserError
 from vgraph.ingest.calls import Calls, concerning
+from vgraph.ingest.clock import told_start
 from vgraph.ingest.following import followed
 from vgraph.ingest.graph import Clip, Place, camera_record, document_delta, document_record
 from vgraph.ingest.hearing import heard
@@ -26,6 +27,7 @@ from vgraph.ingest.ledger import configurations
 from vgraph.ingest.opening import Site, check_calendar, facts
 from vgraph.ingest.options import Tools
 from vgraph.ingest.pipeline import NOT_STORED, costs, embed_renamed, outcome_of, see
+from vgraph.ingest.place import place_of
 from vgraph.ingest.remembered import remembering
 from vgraph.ingest.retention import expire
 from vgraph.media.live import Limits, Piece, Recording, Source, pieces
@@ -80,7 +82,7 @@ def _is_name(text: str) -> bool:
 class _Growth:
     """How far a live document has come: media time and number of its next chunk, the last segment, what was not recorded."""
 
-    start_ms: int
+    place: Place
     end_ms: int
     segments: int
     last: Segment | None
@@ -264,9 +266,7 @@ def _read(watching: _Watching, piece: Piece) -> IngestReport | None:
         return None
     if base - grown.end_ms > GAP_MS:
         grown.gaps.append([grown.end_ms, base])
-    place = Place(
-        watching.feed.document, camera_key(watching.feed.camera), grown.start_ms, clip=_clip(watching, piece, base)
-    )
+    place = replace(grown.place, clip=_clip(watching, piece, base))
     job = watching.job(video, place, Notes(warnings=watching.drained()), base)
     segments = _segments(job, base + fresh, grown.segments)
     with concerning(chunk_key(place.document, segments[0].offset_ms)):
@@ -289,7 +289,8 @@ def _growth(watching: _Watching) -> _Growth | None:
     end = max(vertex["duration_ms"], 0 if segment is None else segment.end_offset_ms)
     count = 0 if segment is None else segment.index + 1
     gaps = [list(gap) for gap in vertex["gaps"]]
-    return _Growth(vertex["start_ms"], end, max(count, vertex["segments"]), segment, gaps)
+    place = place_of(document, store.camera(vertex["camera"]) or {}, told_start(vertex))
+    return _Growth(place, end, max(count, vertex["segments"]), segment, gaps)
 
 
 def _begun(watching: _Watching, piece: Piece, video: Video) -> _Growth:
@@ -299,16 +300,16 @@ def _begun(watching: _Watching, piece: Piece, video: Video) -> _Growth:
     feed, store = watching.feed, watching.site.store
     key = camera_key(feed.camera)
     camera = camera_record(key, CameraInfo(feed.camera, tz=feed.tz), store.camera(key))
-    place = Place(feed.document, key, start_ms)
+    start = StartTime(start_ms, StartSource.arrival)
+    place = place_of(feed.document, camera, start)
     job = watching.job(video, place, Notes())
-    start = StartTime(start_ms, StartSource.flag)
     known = {**facts(job), "gaps": [], "segments": 0}
     vertex = document_record(
         place, video, start, title=feed.camera, uri=feed.source.identity, state="live", facts=known
     )
     grows = {"kind": "stream", "duration_ms": 0, "end_ms": start_ms, "content_hash": "", "warnings": []}
     store.apply(document_delta(place, camera, {**vertex, **grows}))
-    return _Growth(start_ms, 0, 0, None, [])
+    return _Growth(place, 0, 0, None, [])
 
 
 def _start(piece: Piece, video: Video) -> int:
@@ -322,7 +323,7 @@ def _start(piece: Piece, video: Video) -> int:
 
 def _placed(piece: Piece, video: Video, grown: _Growth) -> tuple[int, int]:
     """The document's media time at the piece's first picture, and how much of the piece's beginning is there already."""
-    base = max(0, _start(piece, video) - grown.start_ms)
+    base = max(0, _start(piece, video) - grown.place.start_ms)
     if abs(base - grown.end_ms) <= GAP_MS:
         return grown.end_ms, 0
     return base, max(0, grown.end_ms - base)

@@ -62,6 +62,10 @@ class FitReport:
     starts: tuple[ReadStart, ...]
     moved: Moved = field(default_factory=Moved)
 
+    def true(self, own_ms: int) -> int:
+        """True time, UTC ms, of an own time by the fitted clock."""
+        return Clock(self.spans).true(own_ms)
+
 
 class Timekeeping:
     """Clocks of cameras (keys) in one graph. A change is written first, then the records follow, which a second call finishes."""
