@@ -44,7 +44,17 @@ def test_a_run_of_revisions_is_each_of_them(first: int, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [["a", "b"], ["a", "3", "12"], ["7x", "0012"], [str(2**63), "5"], [str(2**64), "5"], ["a", "b/c"], ["9", None], ["x", 5]]
+    "names",
+    [
+        ["a", "b"],
+        ["a", "3", "12"],
+        ["7x", "0012"],
+        [str(2**63), "5"],
+        [str(2**64), "5"],
+        ["a", "b/c"],
+        ["9", None],
+        ["x", 5],
+    ],
 )
 @pytest.mark.parametrize("kind", ["traditional", "padded", "autoincrement"])
 @pytest.mark.parametrize("allowed", [True, False])
