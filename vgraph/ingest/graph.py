@@ -357,7 +357,7 @@ def entity_text(record: Record) -> str:
 
 
 def _appearances(place: Place, chunk: Chunk) -> Iterator[_Appearance]:
-    """Every appearance by every sense; what only the extraction knows of spans the lines that name it, else its relations, else the chunk."""
+    """Every appearance by every sense; what only the extraction knows of spans the lines that name it, its relations, or the chunk."""
     signals, segment, known = chunk.signals, chunk.signals.segment, chunk.known_offset_ms
     by_name = _by_name(chunk)
     own = {identity(m): m for m in chunk.extraction.entities}
