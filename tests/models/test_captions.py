@@ -166,6 +166,7 @@ def broken(kind, reply):
             "A van stands there. Events: it honks.",
         ),
         ("truncated", '{"summary": "A van stands there.", "events": ["it ho', "A van stands there. Events: it ho."),
+        ("malformed", '{"entities": [], "description": "A van stands there."}', "A van stands there."),
         ("malformed", "I see a van, and a man beside it.", "I see a van, and a man beside it."),
         ("malformed", "```\nA van.\n```", "A van."),
     ],

@@ -105,7 +105,7 @@ def test_an_endpoint_serves_only_what_a_model_is_named_for(bare):
 def test_installed_models_with_weights_here_come_before_the_offline_ones(full):
     models = choose(Wanted())
     assert specs(models) == {
-        "caption": "none",
+        "caption": "transformers:HuggingFaceTB/SmolVLM-500M-Instruct",
         "transcribe": "faster-whisper:small",
         "diarize": "whisperx:pyannote/speaker-diarization-community-1",
         "embed": "sentence-transformers:BAAI/bge-small-en-v1.5",
@@ -150,9 +150,9 @@ def test_a_named_provider_takes_its_model_from_the_spec_or_the_settings(bare):
 
 
 def test_a_captioner_gets_the_types_and_the_number_of_frames(bare, server):
-    server.script = [said('{"text": "A van.", "entities": [], "relations": []}')]
+    server.script = [said('{"summary": "A van.", "entities": [], "relations": []}')]
     wanted = Wanted(openai_base_url=server.url, caption="openai:v")
-    captioner = choose(wanted, entity_types=("forklift",), caption_frames=2).caption
+    captioner = choose(wanted, entity_types=("forklift",), caption_frames=2, dimensions=("summary",)).caption
     assert captioner is not None
     captioner.caption(Segment(0, 0, 9000, "window"), [(n * 1000, b"jpeg") for n in range(9)], "")
     text, *pictures = server.requests[0].json["messages"][0]["content"]

@@ -137,13 +137,15 @@ class VisionCaptioner:
 
 
 def _readable(reply: str, dimensions: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Dimensions of a reply that is JSON of another form; its text as the summary where it is none."""
+    """Dimensions of a reply that is JSON of another form, or the first text in it; all of it as the summary where it is no JSON."""
     try:
         value = parsed(reply, {})
     except Malformed:
         value = None
     if isinstance(value, Mapping):
-        return tuple((name, text) for name in dimensions if (text := said(value.get(name))))
+        told = tuple((name, text) for name in dimensions if (text := said(value.get(name))))
+        other = next((text for part in value.values() if isinstance(part, str) and (text := said(part))), "")
+        return told or ((("summary", other),) if other else ())
     text = " ".join(bare(reply).split())[:_LONGEST_DEGRADED]
     return (("summary", text),) if sum(map(str.isalpha, text)) > len(text) // 2 else ()
 
