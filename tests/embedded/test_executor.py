@@ -104,10 +104,10 @@ def test_bad_windows(db: Database, bounds: str) -> None:
         db.run(f"FOR i IN 1..3 WINDOW {bounds} AGGREGATE s = SUM(i) RETURN s")
 
 
-def test_a_loop_over_no_array_warns(db: Database) -> None:
-    result = db.result("FOR i IN 5 RETURN i")
-    assert result.all() == []
-    assert [warning["code"] for warning in result.warnings] == [1563]
+def test_a_loop_over_no_array_fails(db: Database) -> None:
+    with pytest.raises(ArangoError) as caught:
+        db.run("FOR i IN 5 RETURN i")
+    assert caught.value.num == 1563
 
 
 @pytest.mark.parametrize("count", ["true", "'a'", "-1"])

@@ -261,7 +261,7 @@ def test_options_are_read_and_wrong_ones_warn() -> None:
     assert spec == TraversalSpec(1, 2, order="bfs", unique_vertices="global")
     assert [message for _, message in warnings.items] == [
         "unknown TRAVERSAL option 'nonsense'",
-        "invalid value for TRAVERSAL option 'weightAttribute'",
+        "invalid TRAVERSAL option 'weightAttribute'",
     ]
 
 

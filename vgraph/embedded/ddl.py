@@ -31,7 +31,7 @@ _ONLY_IN_SYSTEM: Final = ("_users", "_statistics", "_statistics15", "_statistics
 
 
 def create_database(txn: Transaction, name: Any, options: dict[str, Any]) -> None:
-    """Create a database with its system collections; 1207, 1229."""
+    """Create a database with its system collections; 1207, 1208."""
     names.check_database(name)
     if name in txn.catalog.databases:
         raise ArangoError(1207, "duplicate name")

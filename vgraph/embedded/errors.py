@@ -73,7 +73,13 @@ ERRORS: Final[dict[int, ErrorKind]] = {
         (1229, "ARANGO_DATABASE_NAME_INVALID", "database name invalid", 400),
         (1230, "ARANGO_USE_SYSTEM_DATABASE", "operation only allowed in system database", 403),
         (1232, "ARANGO_INVALID_KEY_GENERATOR", "invalid key generator", 400),
-        (1233, "ARANGO_INVALID_EDGE_ATTRIBUTE", "edge attribute missing or invalid", 400),
+        (
+            1233,
+            "ARANGO_INVALID_EDGE_ATTRIBUTE",
+            "expecting both `_from` and `_to` attributes to be defined in the edge document and have the format "
+            "`<collectionName>/<vertexKey>`",
+            400,
+        ),
         (1235, "ARANGO_INDEX_CREATION_FAILED", "index creation failed", 400),
         (1237, "ARANGO_COLLECTION_TYPE_MISMATCH", "collection type mismatch", 400),
         (1239, "ARANGO_DOCUMENT_REV_BAD", "illegal document revision", 400),
@@ -101,7 +107,7 @@ ERRORS: Final[dict[int, ErrorKind]] = {
         (1551, "QUERY_BIND_PARAMETER_MISSING", "no value specified for declared bind parameter", 400),
         (1552, "QUERY_BIND_PARAMETER_UNDECLARED", "bind parameter was not declared in the query", 400),
         (1553, "QUERY_BIND_PARAMETER_TYPE", "bind parameter has an invalid value or type", 400),
-        (1554, "QUERY_VECTOR_SEARCH_NOT_APPLIED", "AQL vector search function can not be applied", 500),
+        (1554, "QUERY_VECTOR_SEARCH_NOT_APPLIED", "failed vector search", 500),
         (1555, "QUERY_VECTOR_INDEX_NOT_READY", "vector index is not ready", 500),
         (1561, "QUERY_INVALID_ARITHMETIC_VALUE", "invalid arithmetic value", 400),
         (1562, "QUERY_DIVISION_BY_ZERO", "division by zero", 400),
@@ -166,12 +172,12 @@ ERRORS: Final[dict[int, ErrorKind]] = {
         (1946, "GRAPH_NO_INITIAL_COLLECTION", "no valid initial collection found", 400),
         (
             1947,
-            "GRAPH_REFERENCED_VERTEX_COLLECTION_NOT_USED",
+            "GRAPH_REFERENCED_VERTEX_COLLECTION_NOT_PART_OF_THE_GRAPH",
             "referenced vertex collection is not part of the graph",
             404,
         ),
         (1948, "GRAPH_NEGATIVE_EDGE_WEIGHT", "negative edge weight found", 400),
-        (1949, "GRAPH_VERTEX_NOT_FOUND", "vertex not found", 404),
+        (1949, "GRAPH_COLLECTION_NOT_PART_OF_THE_GRAPH", "the given collection is not part of the graph", 404),
     )
 }
 

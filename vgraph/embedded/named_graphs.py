@@ -174,10 +174,10 @@ def add_vertex_collection(txn: Transaction, name: str, collection: Any, *, creat
 
 
 def remove_vertex_collection(txn: Transaction, name: str, collection: str, *, drop_collection: bool) -> Document:
-    """Take an orphan collection out of a graph; 1926, 1928."""
+    """Take an orphan collection out of a graph; 1928."""
     graph = txn.graph(name)
     if collection not in graph["orphanCollections"]:
-        raise ArangoError(1928 if collection in vertex_collections(graph) else 1926)
+        raise ArangoError(1928)
     changed = _change(
         txn, name, graph["edgeDefinitions"], [item for item in graph["orphanCollections"] if item != collection]
     )
@@ -271,17 +271,15 @@ def _create_collections(txn: Transaction, definitions: list[Document], orphans: 
 
 
 def vertex_collection(txn: Transaction, name: str, collection: str, *, write: bool = False) -> Collection:
-    """A vertex collection of the graph; 1924, 1926."""
+    """A vertex collection of the graph; 1924, 1949."""
     if collection not in vertex_collections(txn.graph(name)):
-        txn.info(collection)
-        raise ArangoError(1926)
+        raise ArangoError(1949)
     return txn.collection(collection, write=write)
 
 
 def edge_collection(txn: Transaction, name: str, collection: str, *, write: bool = False) -> Collection:
     """An edge collection of the graph; 1924, 1930."""
     if collection not in edge_collections(txn.graph(name)):
-        txn.info(collection)
         raise ArangoError(1930)
     return txn.collection(collection, write=write)
 

@@ -13,11 +13,11 @@ _LONGEST: Final = 256
 
 
 def check_database(name: object) -> str:
-    """A database name; 1229."""
+    """A database name; 1208."""
     if isinstance(name, str) and name == "_system":
         return name
     if not isinstance(name, str) or not _is_extended(name, _LONGEST_DATABASE) or name[0] == "_" or ":" in name:
-        raise ArangoError(1229)
+        raise ArangoError(1208)
     return name
 
 

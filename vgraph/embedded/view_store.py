@@ -100,17 +100,24 @@ def _save(txn: Transaction, view_id: int, properties: dict[str, Any]) -> None:
 
 
 def _check_members(txn: Transaction, kind: str, properties: dict[str, Any]) -> None:
-    """What a view names has to be there: linked collections, and inverted indexes of an alias."""
+    """What a view names has to be there: linked collections, and inverted indexes of an alias, which go together."""
+    from vgraph.embedded import search
+
     for name in properties.get("links", {}):
         if name not in txn.database_info.collections:
-            raise ArangoError(1203, f"Cannot find collection: '{name}' while validating arangosearch link definition")
+            raise ArangoError(
+                1203, f"while validating arangosearch link definition, error: collection '{name}' not found"
+            )
+    members = []
     for member in properties.get("indexes", []) if kind == "search-alias" else []:
         info = txn.database_info.collections.get(member["collection"])
         if info is None:
-            raise ArangoError(1203, f"Cannot find collection '{member['collection']}'")
+            raise ArangoError(10, f"Cannot find collection '{member['collection']}'")
         index = next((item for item in info.indexes if item.name == member["index"]), None)
         if index is None or index.type != "inverted":
             raise ArangoError(10, f"Cannot find inverted index '{member['index']}' of collection '{info.name}'")
+        members.append((info.name, index.name, index.spec))
+    search.check_together(members)
 
 
 def _sync_links(txn: Transaction, view_id: int, properties: dict[str, Any]) -> None:

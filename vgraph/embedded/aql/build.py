@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from vgraph.embedded import graphs
+from vgraph.embedded import graphs, names
 from vgraph.embedded.errors import ArangoError
 
 from . import nodes as ast
 from . import plan as p
 from .nodes import Expr, Variable
+from .option_checks import MODES, check_collect, check_loop, check_modification
 from .runtime import Runtime
 
 if TYPE_CHECKING:
@@ -83,15 +84,15 @@ class Context:
         return bool(self.relied_on(("truth", expr), lambda rt: truthy(read(rt))))
 
     def source(self, node: Expr) -> str:
-        """The name of a data source, given or bound (1553 when the bind is no string)."""
+        """The name of a data source, given or bound (1553 when the bind is no string); 1208 when nothing may be called so."""
         if isinstance(node, ast.Collection):
-            return node.name
+            return names.check_collection(node.name, system=True)
         assert isinstance(node, ast.CollectionBind)
-        key = "@" + node.name
+        key = node.name if node.plain else "@" + node.name
         name = self.relied_on(("source", key), lambda rt: rt.binds.get(key))
-        if not isinstance(name, str) or not name:
-            raise ArangoError(1553, f"bind parameter '@{node.name}' has an invalid value or type (while parsing)")
-        return name
+        if not isinstance(name, str):
+            raise ArangoError(1553, f"bind parameter '{key}' has an invalid value or type (while parsing)")
+        return names.check_collection(name, system=True)
 
 
 def has_binds(expr: ast.Node) -> bool:
@@ -266,11 +267,14 @@ class _Builder:
         if view is not None:
             for collection in view_collections(view):
                 self.reads(collection, "view")
+            if type(options.get("waitForSync", False)) is not bool:
+                raise ArangoError(10, "invalid value for option 'waitForSync': a boolean is expected (while parsing)")
             self.add(p.EnumerateViewNode(statement.variable, name, self.optional(statement.search), options))
             return
         if statement.search is not None:
             raise ArangoError(1501, "SEARCH condition used with non-view source (while parsing)")
         self.context.txn.collection(name)
+        check_loop(dict(options.items), self.context.rt.warnings)
         self.add(p.EnumerateCollectionNode(statement.variable, name, options))
 
     def let(self, statement: ast.Let) -> None:
@@ -305,6 +309,7 @@ class _Builder:
 
     def collect(self, statement: ast.Collect) -> None:
         options = self.options(statement.options)
+        check_collect(dict(options.items), self.context.rt.warnings)
         groups = tuple(replace(group, value=self.lift(group.value)) for group in statement.groups)
         aggregates = tuple(replace(item, argument=self.lift(item.argument)) for item in statement.aggregates)
         method = options.get("method", "hash")
@@ -351,6 +356,8 @@ class _Builder:
         if not isinstance(name, str):
             raise ArangoError(1553, "bind parameter has an invalid value or type (while parsing)")
         graph = graphs.resolve_graph(self.context.txn, name)
+        if not graph.edge_collections:
+            raise ArangoError(1940)
         for collection in (*graph.edge_collections, *graph.vertex_collections):
             self.reads(collection, "traversal")
         return p.TraversalEdges(
@@ -368,6 +375,7 @@ class _Builder:
     def traverse(self, statement: ast.Traverse) -> None:
         low, high = self.depths(statement.low, statement.high)
         options = self.options(statement.options)
+        graphs.traversal_options(1, 1, dict(options.items), self.context.rt.warnings)
         start = self.start(statement.start)
         edges = self.edges(statement.graph, statement.direction)
         if statement.prune is not None:
@@ -382,6 +390,7 @@ class _Builder:
 
     def paths(self, statement: ast.ShortestPath) -> None:
         options = self.options(statement.options)
+        graphs.path_options(1, 1, dict(options.items), self.context.rt.warnings, statement.kind)
         start, target = self.start(statement.start), self.start(statement.target)
         edges = self.edges(statement.graph, statement.direction)
         if statement.kind == "SHORTEST_PATH":
@@ -402,10 +411,10 @@ class _Builder:
 
     def modify(self, statement: ast.Statement) -> None:
         assert isinstance(statement, ast.MODIFICATIONS)
-        options = self.modification_options(statement.options)
+        options = self.modification_options(statement)
         name = self.context.source(statement.collection)
         if self.context.txn.view(name) is not None:
-            raise ArangoError(10, f"bad parameter: '{name}' is a view (while parsing)")
+            raise ArangoError(1237, f"collection type invalid: '{name}' is a view (while parsing)")
         if isinstance(statement, ast.Upsert):
             self.upsert(statement, name, options)
         else:
@@ -425,12 +434,13 @@ class _Builder:
             case ast.Replace(key=key, document=document, old=old, new=new):
                 self.add(p.ReplaceNode(name, options, old, new, self.optional(key), self.lift(document)))
 
-    def modification_options(self, expr: Expr | None) -> p.Options:
-        options = self.options(expr)
-        mode = options.get("overwriteMode")
-        if mode is not None and mode not in ("ignore", "replace", "update", "conflict"):
-            raise ArangoError(10, f"invalid value '{mode}' for option 'overwriteMode' (while parsing)")
-        return options
+    def modification_options(self, statement: Any) -> p.Options:
+        """What it warns of has no effect."""
+        options = self.options(statement.options)
+        check_modification(type(statement).__name__.upper(), dict(options.items), self.context.rt.warnings)
+        if options.get("overwriteMode") in (None, *MODES):
+            return options
+        return p.Options(tuple(item for item in options.items if item[0] != "overwriteMode"))
 
     def upsert(self, statement: ast.Upsert, name: str, options: p.Options) -> None:
         found = statement.current if statement.current is not None else self.context.fresh()

@@ -71,9 +71,13 @@ class Collection(Node):
 
 @dataclass(frozen=True, slots=True)
 class CollectionBind(Node):
-    """``@@name``: a data source given with the query. `name` has no ``@``; among the bind values it is "@name"."""
+    """``@@name``: a data source given with the query. `name` has no ``@``; among the bind values it is "@name".
+
+    Where nothing but a data source can stand, ``@name`` is one as well: a plain bind value.
+    """
 
     name: str
+    plain: bool = False
 
 
 DataSource: TypeAlias = Collection | CollectionBind

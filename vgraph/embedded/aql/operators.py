@@ -84,7 +84,7 @@ def _position(value: Any) -> int | None:
 def bound_attribute(base: Any, path: Any, bind: str) -> Any:
     """``base.@bind``: a name, or an array of names that leads inwards."""
     names = [path] if type(path) is str else path
-    if type(names) is not list or not all(type(name) is str for name in names):
+    if type(names) is not list or not names or not all(type(name) is str and name for name in names):
         raise ArangoError(1553, f"bind parameter '{bind}' has an invalid value or type")
     for name in names:
         base = base.get(name) if type(base) is dict else None

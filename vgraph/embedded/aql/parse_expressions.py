@@ -337,9 +337,10 @@ class ExpressionParser:
         return over(node)
 
     def _array_match(self) -> Callable[[Expr], Expr]:
-        """``[? quantifier FILTER condition]``."""
+        """``[? quantifier FILTER condition]``; more question marks say the same."""
         at = self.position(self.advance())
-        self.advance()
+        while self.accept("?"):
+            pass
         quantifier, low, high = self._match_quantifier()
         current = self.scopes.new("CURRENT", at)
         condition: Expr | None = None

@@ -157,13 +157,16 @@ class Parser(ExpressionParser):
 
     def _with(self) -> tuple[DataSource, ...]:
         self.advance()
-        found = [self.read(self._source())]
-        while self.accept(",") or self.token.kind in ("IDENT", "SOURCE_BIND"):
-            found.append(self.read(self._source()))
+        found = [self.read(self._source(bound=True))]
+        while self.accept(",") or self.token.kind in ("IDENT", "SOURCE_BIND", "BIND"):
+            found.append(self.read(self._source(bound=True)))
         return tuple(found)
 
-    def _source(self, quoted: bool = False) -> DataSource:
-        """The name or bind of a data source."""
+    def _source(self, quoted: bool = False, bound: bool = False) -> DataSource:
+        """The name or bind of a data source; `bound`: also a plain bind value."""
+        if bound and self.token.kind == "BIND":
+            value = self.bind()
+            return CollectionBind(value.name, plain=True, at=value.at)
         if self.token.kind == "SOURCE_BIND":
             return self.source_bind()
         if self.token.kind != "IDENT" and not (quoted and self.token.kind == "STRING"):
@@ -256,6 +259,8 @@ class Parser(ExpressionParser):
             pattern = self._pattern()
             self.expect("IN")
             source = self._loop_source()
+            if self.token.kind in _DIRECTIONS or self.is_word("SEARCH"):
+                raise self._not_destructured()
             self.scopes.open(LOOP)
             variable = self._hidden(token)
             self.out.append(For(variable, source, None, self._options(), at=at))
@@ -269,8 +274,17 @@ class Parser(ExpressionParser):
 
     def _loop_source(self) -> Expr:
         if self.token.kind in _DIRECTIONS:
-            raise self.source.unexpected(self.token)
+            raise self._not_destructured()
         return self.expression()
+
+    def _not_destructured(self) -> ArangoError:
+        """What may follow the IN of a loop over a single variable only."""
+        token = self.token
+        if token.kind not in _DIRECTIONS:
+            return self.error(1501, "SEARCH condition is incompatible with destructuring", token)
+        kind = self.ahead()
+        what = kind if kind in _PATHS else "Traversal"
+        return self.error(1501, f"{what} does not support array/object destructuring", token)
 
     def _graph_or_loop(self, names: list[Token], at: tuple[int, int]) -> None:
         low: Expr | None = None
@@ -342,7 +356,7 @@ class Parser(ExpressionParser):
         if kind == "SHORTEST_PATH" and len(names) > 2:
             raise self.error(1501, "ShortestPath only has one or two return variables", names[2])
         if kind != "SHORTEST_PATH" and len(names) > 1:
-            raise self.error(1501, f"{kind} only has one return variable", names[1])
+            raise self.error(1501, f"{kind} should only have a single output variable", names[1])
         start = self.expression()
         if not self.is_word("TO"):
             raise self.source.unexpected(self.token)
@@ -373,7 +387,7 @@ class Parser(ExpressionParser):
     def _edge_collection(self) -> EdgeCollection:
         at = self.position()
         direction = self.advance().kind if self.token.kind in _DIRECTIONS else None
-        return EdgeCollection(self.read(self._source()), direction, at=at)
+        return EdgeCollection(self.read(self._source(bound=True)), direction, at=at)
 
     # ---------------------------------------------------------------------------------------- simple statements
 

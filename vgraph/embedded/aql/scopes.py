@@ -64,7 +64,9 @@ class Scopes:
         self.stack[-1].names[variable.name] = variable
 
     def find(self, name: str) -> Variable | None:
-        """The variable a name means here."""
+        """The variable a name means here; OLD, NEW and CURRENT are also known by a dollar sign before them."""
+        if name in ("$OLD", "$NEW", "$CURRENT"):
+            name = name[1:]
         for scope in reversed(self.stack):
             variable = scope.names.get(name)
             if variable is not None:

@@ -154,10 +154,7 @@ def _token(source: Source, kind: str, text: str, start: int) -> Token:
         case "at_least":
             return Token("AT LEAST", text, start)
         case "quoted":
-            name = unescape(text[1:-1])
-            if not name:
-                raise source.error(start, "syntax error, empty quoted identifier")
-            return Token("IDENT", name, start)
+            return Token("IDENT", unescape(text[1:-1]), start)
         case "based":
             return _based(source, text, start)
         case "unclosed_comment":

@@ -67,10 +67,12 @@ def traversal_options(min_depth: int, max_depth: int, options: Mapping[str, Any]
     return spec
 
 
-def path_options(min_depth: int, max_depth: int, options: Mapping[str, Any], warnings: Any) -> PathSpec:
+def path_options(
+    min_depth: int, max_depth: int, options: Mapping[str, Any], warnings: Any, kind: str = "SHORTEST_PATH"
+) -> PathSpec:
     """The spec for SHORTEST_PATH, K_SHORTEST_PATHS, ALL_SHORTEST_PATHS and K_PATHS; errors as for traversals."""
     _check_depths(min_depth, max_depth)
-    return PathSpec(min_depth, max_depth, **_read("SHORTEST_PATH", options, _PATH, warnings))
+    return PathSpec(min_depth, max_depth, **_read(kind, options, _PATH, warnings))
 
 
 def _check_depths(low: int, high: int) -> None:
@@ -86,6 +88,8 @@ def _read(statement: str, options: Mapping[str, Any], known: Mapping[str, _Sette
             if setter is None:
                 raise _IgnoredError("unknown")
             chosen |= setter(value)
+            if name == "order" and "bfs" in options:
+                raise _IgnoredError("contradicting")
         except _IgnoredError as reason:
             warnings.add(INVALID_OPTION, f"{reason} {statement} option '{name}'")
     return chosen
@@ -105,7 +109,7 @@ def _uniqueness(attribute: str, allowed: tuple[str, ...]) -> _Setter:
                 "Use 'path' or 'none' instead",
             )
         if level not in allowed:
-            raise _IgnoredError("invalid value for")
+            raise _IgnoredError("invalid")
         return {attribute: level}
 
     return setter
@@ -120,13 +124,13 @@ def _order(value: Any) -> dict[str, Any]:
 
 def _weight_attribute(value: Any) -> dict[str, Any]:
     if not isinstance(value, str):
-        raise _IgnoredError("invalid value for")
+        raise _IgnoredError("invalid")
     return {"weight_attribute": value} if value else {}
 
 
 def _default_weight(value: Any) -> dict[str, Any]:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _IgnoredError("invalid value for")
+        raise _IgnoredError("invalid")
     if value < 0:
         raise ArangoError(1948, "negative default weight not allowed")
     return {"default_weight": float(value)}
@@ -144,6 +148,24 @@ def _collections(attribute: str) -> _Setter:
     return setter
 
 
+def _index_hint(value: Any) -> dict[str, Any]:
+    """{edge collection: {direction: {depth: index or indexes}}}: checked, and of no effect."""
+    if not isinstance(value, dict) or not value or not all(map(_is_directed, value.values())):
+        raise _IgnoredError("invalid")
+    return {}
+
+
+def _is_directed(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(
+            name.lower() in ("inbound", "outbound") and isinstance(levels, dict) and levels
+            for name, levels in value.items()
+        )
+    )
+
+
 def _no_effect(value: Any) -> dict[str, Any]:
     return {}
 
@@ -159,8 +181,7 @@ _TRAVERSAL: dict[str, _Setter] = {
     "edgeCollections": _collections("edge_collections"),
     "parallelism": _no_effect,
     "maxProjections": _no_effect,
-    "indexHint": _no_effect,
-    "forceIndexHint": _no_effect,
+    "indexHint": _index_hint,
     "useCache": _no_effect,
     "algorithm": _no_effect,
     **_WEIGHTS,

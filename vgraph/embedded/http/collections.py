@@ -74,8 +74,8 @@ def list_collections(context: Context) -> Answer:
 
 @routes.on("POST", "/_api/collection")
 def create(context: Context) -> Answer:
-    body = context.request.json_object()
-    if not isinstance(body.get("name"), str):
+    body = context.request.json()
+    if not isinstance(body, dict) or not isinstance(body.get("name"), str):
         raise ArangoError(1208)
     kind = body.get("type", 2)
     with context.app.engine.writing(context.database) as txn:

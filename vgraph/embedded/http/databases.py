@@ -44,7 +44,7 @@ def create(context: Context) -> Answer:
     body = context.request.json_object()
     with context.app.engine.writing() as txn:
         ddl.create_database(txn, body.get("name"), {})
-        for user in _users(body):
+        for user in filter(lambda listed: listed["user"], _users(body)):
             if not _exists(txn, user["user"]):
                 users.create(txn, user)
             users.grant(txn, user["user"], body["name"], None, "rw")

@@ -62,12 +62,14 @@ def insert(context: Context, collection: str) -> Answer:
 
 @routes.on("POST", "/_api/document")
 def insert_by_parameter(context: Context) -> Answer:
-    return insert(context, context.request.needed("collection"))
+    return insert(context, _by_parameter(context.request))
 
 
 @routes.on("PATCH PUT", "/_api/document/{collection}/{key}")
 def modify(context: Context, collection: str, key: str) -> Answer:
     body = context.request.json()
+    if not isinstance(body, dict):
+        raise ArangoError(1227)
     options = _modify_options(context.request)
     options["rev"] = _unquoted(context.request.headers.get("if-match"))
     replace = context.request.method == "PUT"
@@ -130,7 +132,47 @@ def _precondition_failed(doc: Document) -> Answer:
 
 
 def _unquoted(etag: str | None) -> str | None:
-    return None if etag is None else etag.strip().strip('"')
+    return None if etag is None else etag.strip().strip("\"'")
+
+
+# -- paths with too little in them ----------------------------------------------------------------------------------
+
+
+def _by_parameter(request: Request) -> str:
+    """The collection that a query parameter names; 1204."""
+    name = request.query.get("collection")
+    if not name:
+        raise ArangoError(
+            1204, "'collection' is missing, expecting /_api/document/<collection> or query parameter 'collection'"
+        )
+    return name
+
+
+@routes.on("GET", "/_api/document")
+def read_nothing(context: Context) -> Answer:
+    raise ArangoError(1203, "expecting GET /_api/document/<collection>/<key>")
+
+
+@routes.on("GET", "/_api/document/{collection}")
+def read_no_key(context: Context, collection: str) -> Answer:
+    return read_nothing(context)
+
+
+@routes.on("PATCH PUT", "/_api/document")
+def modify_by_parameter(context: Context) -> Answer:
+    request = context.request
+    if not request.query.get("collection"):
+        raise ArangoError(
+            400, f"expecting {request.method} /_api/document/<collection>/<key> or /_api/document/<collection>"
+        )
+    return (replace_many if request.method == "PUT" else update_many)(context, _by_parameter(request))
+
+
+@routes.on("DELETE", "/_api/document")
+def remove_nothing(context: Context) -> Answer:
+    raise ArangoError(
+        400, "expecting DELETE /_api/document/<collection>/<key> or /_api/document/<collection> with a body"
+    )
 
 
 # -- many documents -------------------------------------------------------------------------------------------------
@@ -140,7 +182,7 @@ def _unquoted(etag: str | None) -> str | None:
 def update_many(context: Context, collection: str) -> Answer:
     options = _modify_options(context.request)
     return _write_many(
-        context, collection, _list(context.request), lambda target, doc: target.update(_key(doc), doc, **options)
+        context, collection, _documents(context.request), lambda target, doc: target.update(_key(doc), doc, **options)
     )
 
 
@@ -150,7 +192,7 @@ def replace_many(context: Context, collection: str) -> Answer:
         return _read_many(context, collection)
     options = _modify_options(context.request)
     return _write_many(
-        context, collection, _list(context.request), lambda target, doc: target.replace(_key(doc), doc, **options)
+        context, collection, _documents(context.request), lambda target, doc: target.replace(_key(doc), doc, **options)
     )
 
 
@@ -220,7 +262,7 @@ def _write_all(
         if not (silent and isinstance(item, Written))
     ]
     status = (201 if created else 200) if waited or request.flag("waitForSync") else 202
-    return json_answer(results, status, _error_codes(results))
+    return json_answer(results if results or not silent else {}, status, _error_codes(results))
 
 
 def _item_error(error: ArangoError) -> Document:
@@ -236,6 +278,14 @@ def _list(request: Request) -> list[Any]:
     body = request.json()
     if not isinstance(body, list):
         raise ArangoError(400, "expecting a JSON array in the request")
+    return body
+
+
+def _documents(request: Request) -> list[Any]:
+    """The array of documents that a request holds; 1227."""
+    body = request.json()
+    if not isinstance(body, list):
+        raise ArangoError(1227)
     return body
 
 

@@ -18,7 +18,7 @@ _SIDES: Final[dict[str, tuple[Any, ...]]] = {"out": ("out",), "in": ("in",), "an
 
 @routes.on("GET", "/_api/edges/{collection}")
 def read(context: Context, collection: str) -> Answer:
-    return _answer(context, collection, [context.request.needed("vertex")])
+    return _answer(context, collection, [context.request.query.get("vertex")])
 
 
 @routes.on("POST", "/_api/edges/{collection}")
@@ -33,11 +33,11 @@ def _answer(context: Context, name: str, vertices: list[Any]) -> Answer:
     direction = context.request.query.get("direction", "any")
     if direction not in _SIDES:
         raise ArangoError(400, "<direction> must by any, in, or out, not: " + direction)
-    for vertex in vertices:
-        if not keys.is_id(vertex):
-            raise ArangoError(1205)
     with context.reading() as txn:
         edges = txn.collection(name)
+        for vertex in vertices:
+            if not keys.is_id(vertex):
+                raise ArangoError(1205)
         found = edges.fetch(_rows(edges, _SIDES[direction], vertices))
     stats = {
         **_STATS,

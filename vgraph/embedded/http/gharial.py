@@ -19,15 +19,15 @@ routes = Routes()
 # -- graphs ---------------------------------------------------------------------------------------------------------
 
 
-def _graph_answer(context: Context, definition: Document, *, created: bool = True) -> Answer:
+def _graph_answer(definition: Document, status: int) -> Answer:
     shape = named_graphs.shape(definition)
-    status = (201 if created else 200) if context.request.flag("waitForSync") else 202
     return json_answer({"error": False, "code": status, "graph": shape}, status, {"etag": shape["_rev"]})
 
 
-def _change_graph(context: Context, change: Callable[[Transaction], Document], *, created: bool = True) -> Answer:
+def _change_graph(context: Context, change: Callable[[Transaction], Document]) -> Answer:
+    """Change a graph's definition, which is said to be under way whatever waits for it."""
     with context.app.engine.writing(context.database) as txn:
-        return _graph_answer(context, change(txn), created=created)
+        return _graph_answer(change(txn), 202)
 
 
 @routes.on("GET", "/_api/gharial")
@@ -39,7 +39,8 @@ def list_graphs(context: Context) -> Answer:
 @routes.on("POST", "/_api/gharial")
 def create(context: Context) -> Answer:
     body = context.request.json_object()
-    return _change_graph(context, lambda txn: named_graphs.create_graph(txn, body))
+    with context.app.engine.writing(context.database) as txn:
+        return _graph_answer(named_graphs.create_graph(txn, body), 201 if context.request.flag("waitForSync") else 202)
 
 
 @routes.on("GET", "/_api/gharial/{graph}")
@@ -76,7 +77,6 @@ def remove_vertex_collection(context: Context, graph: str, collection: str) -> A
     return _change_graph(
         context,
         lambda txn: named_graphs.remove_vertex_collection(txn, graph, collection, drop_collection=drop_it),
-        created=False,
     )
 
 
@@ -108,7 +108,6 @@ def remove_edge_definition(context: Context, graph: str, collection: str) -> Ans
     return _change_graph(
         context,
         lambda txn: named_graphs.remove_edge_definition(txn, graph, collection, drop_collections=drop_them),
-        created=False,
     )
 
 
@@ -152,9 +151,9 @@ def modify(context: Context, graph: str, kind: str, collection: str, key: str) -
     def write(txn: Transaction) -> Written:
         target = _target(txn, graph, kind, collection)
         if kind == "edge":
+            named_graphs.check_edge(txn, graph, collection, body, partial=not replace)
             if target.rowid(key) is None:
                 raise ArangoError(1202)
-            named_graphs.check_edge(txn, graph, collection, body, partial=not replace)
         return (target.replace if replace else target.update)(key, body, **options)
 
     return _write(context, kind, write, created=False)

@@ -46,7 +46,9 @@ class Tally:
 @routes.on("POST", "/_api/import")
 def import_documents(context: Context) -> Answer:
     request = context.request
-    name = request.needed("collection")
+    name = request.query.get("collection")
+    if not name:
+        raise ArangoError(1204, "'collection' is missing, expecting /_api/import?collection=<identifier>")
     mode = request.query.get("onDuplicate", "error")
     if mode not in _MODES:
         raise ArangoError(10, f"invalid value '{mode}' for onDuplicate")
@@ -128,7 +130,7 @@ def _parsed(request: Request, tally: Tally) -> list[tuple[int, Any]]:
         return list(_lines(request.body, tally))
     if not form:  # some drivers send an empty type
         return list(_rows(request.body, tally))
-    raise ArangoError(400, "invalid value for type")
+    raise ArangoError(10, "invalid value for type")
 
 
 def _lines(body: bytes, tally: Tally) -> Iterator[tuple[int, Any]]:

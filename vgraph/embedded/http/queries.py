@@ -148,7 +148,7 @@ class RunningQueries:
             "id": entry.id,
             "database": entry.database,
             "user": entry.user,
-            "query": entry.text[: self.properties["maxQueryStringLength"]],
+            "query": shortened(entry.text, self.properties["maxQueryStringLength"]),
             "bindVars": entry.binds if self.properties["trackBindVars"] else {},
             "started": datetime.fromtimestamp(entry.started, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "runTime": (entry.finished or time.time()) - entry.started,
@@ -158,6 +158,15 @@ class RunningQueries:
             "modificationQuery": entry.modifies,
             "warnings": entry.warned,
         }
+
+
+def shortened(text: str, most: int) -> str:
+    """A query's text within so many bytes, whole characters only, and how many bytes it is without."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= most:
+        return text
+    kept = data[:most].decode("utf-8", "ignore")
+    return f"{kept}... ({len(data) - len(kept.encode())})"
 
 
 def _listed(context: Context) -> str | None:
@@ -229,7 +238,13 @@ def change_properties(context: Context) -> Answer:
 def _change(held: dict[str, Any], wanted: dict[str, Any]) -> None:
     for name, value in wanted.items():
         if name in held:
-            kinds = (bool,) if isinstance(held[name], bool) else (int, float) if isinstance(held[name], int | float) else (str,)
+            kinds = (
+                (bool,)
+                if isinstance(held[name], bool)
+                else (int, float)
+                if isinstance(held[name], int | float)
+                else (str,)
+            )
             if not isinstance(value, kinds):
                 raise ArangoError(10, f"invalid value for '{name}'")
             held[name] = value

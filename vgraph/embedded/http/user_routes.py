@@ -52,6 +52,15 @@ def read(context: Context, user: str) -> Answer:
         return done(200, **users.get(txn, user))
 
 
+@routes.on("POST", "/_api/user/{user}")
+def check(context: Context, user: str) -> Answer:
+    """Whether a password is the user's; 1703."""
+    with context.app.engine.reading() as txn:
+        if not users.check_password(txn, user, context.request.json_object().get("passwd", "")):
+            raise ArangoError(1703)
+    return done(200, result=True)
+
+
 @routes.on("PUT PATCH", "/_api/user/{user}")
 def change(context: Context, user: str) -> Answer:
     replace = context.request.method == "PUT"

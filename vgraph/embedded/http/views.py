@@ -7,6 +7,7 @@ from typing import Any, Final
 from vgraph.embedded import view_store
 from vgraph.embedded.catalog import ViewInfo
 from vgraph.embedded.engine import Transaction
+from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.http.context import Context
 from vgraph.embedded.http.router import Routes
 from vgraph.embedded.http.wire import Answer, done, json_answer
@@ -40,6 +41,8 @@ def list_views(context: Context) -> Answer:
 @routes.on("POST", "/_api/view")
 def create(context: Context) -> Answer:
     body = context.request.json_object()
+    if not isinstance(body.get("name"), str) or not isinstance(body.get("type"), str):
+        raise ArangoError(10, "expecting 'name' and 'type' to be strings")
     properties = {name: item for name, item in body.items() if name not in _NAMING}
     with context.app.engine.writing(context.database) as txn:
         view = view_store.create_view(txn, body.get("name"), body.get("type"), properties)
@@ -64,6 +67,12 @@ def change(context: Context, name: str) -> Answer:
     partial = context.request.method == "PATCH"
     with context.app.engine.writing(context.database) as txn:
         return json_answer(full(txn, view_store.change_view(txn, name, body, partial=partial)))
+
+
+@routes.on("PUT PATCH", "/_api/view/{name}")
+def not_there(context: Context, name: str) -> Answer:
+    """What can be changed of a view stands below it."""
+    raise ArangoError(10, f"expecting {context.request.method} /_api/view/<view-name>/properties")
 
 
 @routes.on("PUT", "/_api/view/{name}/rename")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -47,6 +48,8 @@ class Request:
         path, _, text = url.partition("?")
         query = {**dict(parse_qsl(text, keep_blank_values=True)), **(query or {})} if text else query or {}
         parts = path.strip("/").split("/")
+        if "//" in path:
+            parts = [part for part in parts if part] or [""]
         if "%" in path:
             parts = [unquote(part) for part in parts]
         database = SYSTEM
@@ -77,9 +80,13 @@ class Request:
         if not self.body or self.body.isspace():
             return {}
         try:
-            return orjson.loads(self.body)
+            value = orjson.loads(self.body)
         except orjson.JSONDecodeError as error:
-            raise ArangoError(600, f"VPackError error: {error}") from None
+            text = "Expecting '\"' or '}'" if "string key" in error.msg else str(error)
+            raise ArangoError(600, f"VPackError error: {text}") from None
+        if len(self.body) <= _CHECKED and _repeats_a_name(self.body, value):
+            raise ArangoError(600, "VPackError error: Duplicate attribute name")
+        return value
 
     def json_object(self) -> dict[str, Any]:
         """The body as a JSON object; 400."""
@@ -103,6 +110,31 @@ class Request:
         if not value:
             raise ArangoError(400, f"expecting parameter '{name}'")
         return value
+
+
+_CHECKED: Final = 1 << 20  # bytes; of larger bodies the last of several attributes of one name counts
+
+
+def _repeats_a_name(text: bytes, value: Any) -> bool:
+    """Whether an object in this JSON text names an attribute twice: then fewer colons follow a name once it is read."""
+    if not isinstance(value, dict | list):
+        return False
+    try:
+        before, after = text.count(b'":'), orjson.dumps(value).count(b'":')
+    except orjson.JSONEncodeError:  # nested too deeply
+        return False
+    if before >= after:
+        return before > after
+    try:  # blanks stand before the colons, or quotes are escaped in another way
+        json.loads(text, object_pairs_hook=_unique)
+    except ArangoError:
+        return True
+    return False
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> None:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ArangoError(600)
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ Who calls what:
 
 from __future__ import annotations
 
+from .alias_members import check_together
 from .analyzer_base import Analyzer
 from .analyzers import BUILTIN_ANALYZERS, make_analyzer, normalise_analyzer, tokens
 from .compile import CompiledSearch, compile_search
@@ -34,6 +35,7 @@ __all__ = [
     "Top",
     "View",
     "ViewLink",
+    "check_together",
     "compile_search",
     "complete_features",
     "find_analyzer",

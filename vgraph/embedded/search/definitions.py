@@ -203,6 +203,7 @@ def link_rule(link: JSON, parent: FieldRule | None = None) -> FieldRule:
 
 def _alias_indexes(properties: JSON, previous: JSON | None, partial: bool) -> list[JSON]:
     kept: list[JSON] = list(previous["indexes"]) if previous is not None and partial else []
+    named: list[JSON] = []
     for entry in array(properties, "indexes"):
         if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("collection", "index")):
             raise bad("Invalid value for attribute 'indexes': objects with 'collection' and 'index' are expected")
@@ -210,6 +211,9 @@ def _alias_indexes(properties: JSON, previous: JSON | None, partial: bool) -> li
         operation = entry.get("operation", "add")
         if operation not in ("add", "del"):
             raise bad("Invalid value for attribute 'operation': add or del is expected")
+        if shown in named or (operation == "del" and shown not in kept):
+            raise bad(f"index '{shown['index']}' of collection '{shown['collection']}' is named twice or not there")
+        named.append(shown)
         if operation == "del":
             kept = [known for known in kept if known != shown]
         elif shown not in kept:

@@ -577,7 +577,7 @@ def _words(condition: Condition) -> list[tuple[str, str, str, float]] | None:
 
 def like_pattern(pattern: str) -> tuple[str, re.Pattern[str]]:
     """Literal beginning and regular expression of a LIKE pattern."""
-    prefix, expression = like_parts(pattern)
+    prefix, expression = like_parts(pattern, search=True)
     return prefix, re.compile(expression, re.DOTALL)
 
 

@@ -60,7 +60,7 @@ def normalise_inverted(given: JSON) -> JSON:
         "unique": False,
         "version": 1,
     }
-    names = [entry["name"] for entry in shown["fields"]]
+    names = [entry["name"].replace("[*]", "") for entry in shown["fields"]]
     if len(set(names)) < len(names):
         raise bad("inverted index: a field occurs twice")
     shown |= caches(given, "cache", "primaryKeyCache")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vgraph.embedded import graphs
-from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.errors import ArangoError, Warnings
 
 from ..plan import TraversalEdges
 from .rows import Batch, Closure, Row, Rows, Run, Sizes, chunks, demand
@@ -102,9 +102,7 @@ class Traverse:
     demand: Demand
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
-        spec = graphs.traversal_options(
-            depth(self.low, rt, seed), depth(self.high, rt, seed), self.options, rt.warnings
-        )
+        spec = graphs.traversal_options(depth(self.low, rt, seed), depth(self.high, rt, seed), self.options, Warnings())
         starts = ((row, self.start(row, rt)) for batch in source for row in batch)
         walk = graphs.traverse(
             expander(self.edges, rt), starts, spec, rt, wants=self.wants, callbacks=self.callbacks(rt)
@@ -178,7 +176,7 @@ class ShortestPath:
     wants: graphs.Wants
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
-        spec = graphs.path_options(1, 1, self.options, rt.warnings)
+        spec = graphs.path_options(1, 1, self.options, Warnings())
         found = expander(self.edges, rt)
         for batch in source:
             for row in batch:
@@ -212,7 +210,7 @@ class EnumeratePaths:
     demand: Demand
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
-        spec = graphs.path_options(depth(self.low, rt, seed), depth(self.high, rt, seed), self.options, rt.warnings)
+        spec = graphs.path_options(depth(self.low, rt, seed), depth(self.high, rt, seed), self.options, Warnings())
         found = expander(self.edges, rt)
         sizes = Sizes(demand(self.demand, rt, seed))
         for batch in source:

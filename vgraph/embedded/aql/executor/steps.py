@@ -135,11 +135,10 @@ class EnumerateList:
         items = self.source(row, rt)
         if isinstance(items, list | range):
             return items
-        rt.warnings.add(
+        raise ArangoError(
             1563,
             f"collection or array expected as operand to FOR loop; you provided a value of type '{type_name(items)}'",
         )
-        return ()
 
 
 LEAST = 64

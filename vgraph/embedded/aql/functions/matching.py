@@ -102,9 +102,12 @@ def ngram_similarity(
 
 def _similarity(rt: Runtime, name: str, args: tuple[Value, Value, Value], partial: bool) -> Value:
     text, target, size = args
-    if type(text) is not str or type(target) is not str or type(size) not in (int, float) or size < 1:
+    if type(text) is not str or type(target) is not str or type(size) not in (int, float):
         return wrong_type(rt, name)
     length = to_integer(size)
+    if length < 1:
+        rt.warnings.add(10, f"in function '{name}()': the size of n-grams must be a positive number")
+        return None
     if text == target:
         return 1
     if min(len(text), len(target)) < length:

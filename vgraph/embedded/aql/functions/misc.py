@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...errors import ERRORS, ArangoError, unsupported
 from ...revisions import decode
@@ -152,9 +152,9 @@ def collection_count(rt: Runtime, name: Value) -> Value:
 
 @TABLE.add("COLLECTIONS", args=(0, 0), deterministic=False)
 def collections(rt: Runtime) -> Value:
-    """Name and id of every collection, by name."""
+    """Name and id of every collection, by name without regard to case."""
     found = [{"_id": str(info.id), "name": info.name} for info in rt.txn.collections()]
-    return sorted(found, key=lambda info: info["name"])
+    return sorted(found, key=lambda info: info["name"].lower())
 
 
 @TABLE.add("CURRENT_DATABASE", args=(0, 0), deterministic=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from ...errors import ArangoError
 from ..operators import MAX_RANGE, full_range
 from ..values import compare, number, to_number
-from .registry import Table, Value, wrong_type
+from .registry import Table, Value, warn, wrong_type
 
 if TYPE_CHECKING:
     from ..runtime import Runtime
@@ -107,7 +107,8 @@ def _decay(rt: Runtime, name: str, args: tuple[Value, ...], shape: Callable[[flo
         return wrong_type(rt, name)
     origin, scale, offset, decay = rest
     if scale <= 0 or offset < 0 or not 0 < decay < 1:
-        return wrong_type(rt, name)
+        warn(rt, 1504, name)
+        return None
     values = value if type(value) is list else [value]
     if any(type(item) not in (int, float) for item in values):
         return wrong_type(rt, name)

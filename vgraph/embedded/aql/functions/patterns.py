@@ -28,10 +28,11 @@ _SHORT: Final = 1000
 _SECONDS: Final = 5.0
 
 
-def like_parts(pattern: str) -> tuple[str, str]:
+def like_parts(pattern: str, *, search: bool = False) -> tuple[str, str]:
     """A LIKE pattern's literal beginning, and the regular expression for all of it.
 
-    ``_`` stands for one character, ``%`` for any number, a backslash takes their meaning away. Each piece between two
+    ``_`` stands for one character, ``%`` for any number, a backslash takes their meaning away; at the end it stands for
+    nothing, and before another character for itself, which in a `search` it does not. Each piece between two
     ``%`` is taken where it first fits and never tried again, so that matching takes no longer than pattern times text.
     """
     pieces: list[list[str]] = [[]]
@@ -47,9 +48,12 @@ def like_parts(pattern: str) -> tuple[str, str]:
             elif pieces[-1] or len(pieces) == 1:
                 pieces.append([])
         else:
-            if char == "\\" and position + 1 < len(pattern) and pattern[position + 1] in "%_\\":
-                position += 1
-                char = pattern[position]
+            if char == "\\":
+                if position + 1 == len(pattern):
+                    break
+                if search or pattern[position + 1] in "%_\\":
+                    position += 1
+                    char = pattern[position]
             pieces[-1].append(re.escape(char))
             if literal:
                 prefix.append(char)

@@ -43,7 +43,7 @@ def _measure(rt: Runtime, name: str, first: Value, second: Value, measure: Measu
     if type(second) is list and second and type(second[0]) is list:
         return _rows(rt, name, second, first, measure)
     left, right = _remembered(rt, "first vector", first), _remembered(rt, "second vector", second)
-    if left is None or right is None or len(left) != len(right):
+    if left is None or right is None or len(left) != len(right) or not len(left):
         return wrong_type(rt, name)
     with np.errstate(over="ignore", invalid="ignore"):
         return _result(rt, measure(left, right))

@@ -105,7 +105,7 @@ def hinted(indexes: Sequence[Any], options: p.Options) -> Sequence[Any]:
     if not names:
         return indexes
     named = [index for name in names for index in indexes if index.name == name]
-    return named if options.get("forceIndexHint") or named else indexes
+    return named if options.get("forceIndexHint") is True or named else indexes
 
 
 def _primary(found: Sequence[Term]) -> Iterator[Choice]:
@@ -158,6 +158,8 @@ def _sorted(index: Any, found: Sequence[Term]) -> Choice | None:
     if not equal and not ranged:
         return None
     if index.sparse and not _holds_all(index, len(equal), bool(lows)):
+        return None
+    if _may_lack(index, len(equal)):
         return None
     covered = [term.condition for term in (*used, *ranged)]
     lookup = p.Lookup(
@@ -217,6 +219,11 @@ def _ranges(
 def _holds_all(index: Any, equal: int, low: bool) -> bool:
     """Whether a sparse index has every document that can match: no indexed field may be null. (Values are seen later.)"""
     return equal + low >= len(index.fields)
+
+
+def _may_lack(index: Any, equal: int) -> bool:
+    """Whether documents without elements, which an index over elements has not, can match: none of its own is asked for."""
+    return any("[*]" in field for field in index.fields[equal:])
 
 
 def best(collection: Any, found: Sequence[Term], options: p.Options) -> Choice | None:
@@ -325,7 +332,7 @@ def with_index(
     collection = context.txn.collection(node.collection)
     found = find(collection, node.variable, conditions, unknown, node.options)
     if found is None:
-        if node.options.get("forceIndexHint") and not sort_hint(nodes, end):
+        if node.options.get("forceIndexHint") is True and node.options.get("indexHint") and not sort_hint(nodes, end):
             raise ArangoError(1577, "could not use index hint to serve query; index hint")
         return nodes
     covered = {
@@ -385,7 +392,9 @@ def in_order(
     if wanted == ["_key"] and "indexHint" not in dict(node.options.items):
         return ordered_by(BY_KEY, node, directions.pop(), context)
     for index in hinted(collection.indexes, node.options):
-        if index.type in SORTED_TYPES and not index.sparse and index.fields[: len(wanted)] == wanted:
+        if index.type not in SORTED_TYPES or index.sparse or _may_lack(index, 0):
+            continue
+        if index.fields[: len(wanted)] == wanted:
             lookup = p.Lookup("sorted", int(index.id), ",".join(index.fields), (), (), (), None)
             return ordered_by(lookup, node, directions.pop(), context)
     return None

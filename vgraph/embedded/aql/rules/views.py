@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from vgraph.embedded.errors import ArangoError
 
@@ -11,7 +13,7 @@ from .. import plan as p
 from ..build import Context
 from ..nodes import Expr, Variable
 from .limits import limit_behind
-from .tools import all_of, in_loop, inlined, replaced, simple_definitions, with_nodes
+from .tools import all_of, attribute_path, conjuncts, in_loop, inlined, replaced, simple_definitions, with_nodes
 
 SCORERS = ("BM25", "TFIDF", "BOOST_SCORE")
 
@@ -24,7 +26,7 @@ def handle_views(plan: p.Plan, context: Context) -> p.Plan:
         node = nodes[position]
         if isinstance(node, p.EnumerateViewNode):
             nodes = scored(nodes, position, node, context)
-        elif isinstance(node, p.EnumerateCollectionNode) and node.options.get("forceIndexHint"):
+        elif isinstance(node, p.EnumerateCollectionNode) and node.options.get("indexHint"):
             nodes = inverted(nodes, position, node, context)
         position += 1
     return plan if all(a is b for a, b in zip(nodes, plan.nodes, strict=False)) else with_nodes(plan, nodes)
@@ -33,7 +35,7 @@ def handle_views(plan: p.Plan, context: Context) -> p.Plan:
 def inverted(
     nodes: list[p.PlanNode], position: int, node: p.EnumerateCollectionNode, context: Context
 ) -> list[p.PlanNode]:
-    """FOR over a collection with a forced hint to an inverted index: its filters are a search condition."""
+    """FOR over a collection with a hint to an inverted index: of its filters, what the index knows is a search condition."""
     hint = node.options.get("indexHint")
     names = hint if isinstance(hint, list) else [hint]
     collection = context.txn.collection(node.collection)
@@ -42,14 +44,56 @@ def inverted(
     if index is None or not following or not isinstance(following[0], p.FilterNode):
         return nodes
     end = position + 1
-    conditions = []
-    while end < len(nodes) and isinstance(nodes[end], p.FilterNode):
-        conditions.append(nodes[end].condition)  # type: ignore[attr-defined]
+    searched: list[Expr] = []
+    left: list[p.PlanNode] = []
+    while end < len(nodes) and isinstance(filtering := nodes[end], p.FilterNode):
+        parts = list(conjuncts(filtering.condition))
+        known = [part for part in parts if _answers(index.spec, part, node.variable)]
+        searched += known
+        others = [part for part in parts if part not in known]
+        if others:
+            left.append(replace(filtering, condition=all_of(others)) if known else filtering)
         end += 1
+    if not searched:
+        return nodes
     view = p.EnumerateViewNode(
-        node.variable, node.collection, all_of(conditions), inverted=int(index.id), id=context.node_id()
+        node.variable, node.collection, all_of(searched), inverted=int(index.id), id=context.node_id()
     )
-    return scored([*nodes[:position], view, *nodes[end:]], position, view, context)
+    return scored([*nodes[:position], view, *left, *nodes[end:]], position, view, context)
+
+
+def _answers(spec: dict[str, Any], condition: Expr, variable: Variable) -> bool:
+    """Whether an inverted index can tell the documents of a condition: a search, of attributes that it has."""
+    from vgraph.embedded.search import compile_search
+
+    paths = set(_paths(condition, variable))
+    if not paths or not all(_has(spec, path.replace("[*]", "")) for path in paths):
+        return False
+    try:
+        compile_search(condition, variable, lambda expr: lambda row, rt: None)
+    except ArangoError:
+        return False
+    return True
+
+
+def _has(spec: dict[str, Any], path: str) -> bool:
+    if spec["includeAllFields"] and path:
+        return True
+    for entry in spec["fields"]:
+        name = entry["name"].replace("[*]", "")
+        if path == name or (path.startswith(name + ".") and (entry.get("includeAllFields") or entry.get("nested"))):
+            return True
+    return False
+
+
+def _paths(node: ast.Node, variable: Variable) -> Iterator[str]:
+    """The attribute paths of the document that an expression names; "" where it takes the whole of it."""
+    found = attribute_path(node)  # type: ignore[arg-type]
+    if found is not None and found[0] == variable:
+        yield found[1]
+        return
+    for below in ast.children(node):
+        yield from _paths(below, variable)
 
 
 def scored(nodes: list[p.PlanNode], position: int, node: p.EnumerateViewNode, context: Context) -> list[p.PlanNode]:
