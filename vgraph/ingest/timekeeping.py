@@ -92,7 +92,8 @@ class Timekeeping:
         """Set a camera's clock, wholly or from `span.from_ms` of own time on, or its zone."""
         record = self._camera(camera)
         clock = clock_of(record)
-        return self._change(camera, with_span(clock, span) if span else clock, tz or record["tz"])
+        zone = checked_zone(tz) if tz else record["tz"]
+        return self._change(camera, with_span(clock, span) if span else clock, zone)
 
     def reset(self, camera: str, *, clock: bool = True, zone: bool = False) -> Moved:
         """Forget a camera's clock with its anchors and the starts that were read off pictures; or its zone, which then is UTC."""
