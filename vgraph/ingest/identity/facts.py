@@ -117,7 +117,7 @@ def _presence(row: Mapping[str, Any]) -> Presence:
         row["end_ms"],
         row["modality"] in THROUGHOUT,
         row["modality"],
-        row["chunk"] == chunk_key(row["document"], row["offset_ms"]),
+        row["offset_ms"] is not None and row["chunk"] == chunk_key(row["document"], row["offset_ms"]),
     )
 
 
