@@ -146,7 +146,9 @@ def _ingested(graph: VGraph, paths: list[str], what: dict[str, Any], json: bool)
         terminal.picks(graph.picks)
     show = print_json_line if json else terminal.report
     with terminal.progress() as advance:
-        for report in graph.ingest(paths, report=advance, derived=lambda done: terminal.warnings(done.warnings), **what):
+        for report in graph.ingest(
+            paths, report=advance, derived=lambda done: terminal.warnings(done.warnings), **what
+        ):
             show(report)
 
 
