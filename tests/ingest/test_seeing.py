@@ -326,7 +326,7 @@ GIVEN = {
         }
     ),
     ".deepstream.jsonl": "\n".join(
-        json.dumps({"id": str(n), "timestamp": n * 200_000_000, "sensorId": "", "objects": [f"4|{40 + n}|60|{70 + n}|140|Person|#|||||0.9"]})
+        json.dumps({"id": str(n), "timestamp": n * 200_000_000, "objects": [f"4|{40 + n}|60|{70 + n}|140|Person|#|||||0.9"]})
         for n in range(20)
     ),
     ".vss.json": json.dumps(
