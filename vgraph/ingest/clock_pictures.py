@@ -24,13 +24,12 @@ def looked_at(video: Video, reader: Reader, looks: int = LOOKS) -> Iterator[Text
 
 
 def moments(duration_ms: int, looks: int = LOOKS) -> list[int]:
-    """Media times to look at, in order: in each of three places a second apart and a bit more."""
+    """Media times to look at, in order: in each of three places one a second, each at another fraction of it."""
     each = max(1, looks // PLACES)
-    step = 1000 + 1000 // (each * PLACES)
-    length = min(each * step, duration_ms)
-    begins = [round(place * max(0, duration_ms - length) / (PLACES - 1)) for place in range(PLACES)]
+    latest = max(0, duration_ms // 1000 - each)
+    begins = [place * latest // (PLACES - 1) for place in range(PLACES)]
     found = {
-        begin + look * step + place * 1000 // (each * PLACES)
+        (begin + look) * 1000 + (look * PLACES + place) * 1000 // (each * PLACES)
         for place, begin in enumerate(begins)
         for look in range(each)
     }
