@@ -48,6 +48,7 @@ def ask(app: App, method: str, path: str, body: Any = b"", **headers: str) -> tu
         ("DELETE", "/_api/document/c", b"", 400, 400),
         ("POST", "/_api/document/c", b'{"a": 1, "b": 2, "a": 3}', 400, 600),
         ("POST", "/_api/document/c", b'{"a" : {"b" : 1, "b" : 2}}', 400, 600),
+        ("POST", "/_api/document/c", b'{"a" : 1, "b": 2, "a": 3}', 400, 600),
         ("POST", "/_api/collection", b"null", 400, 1208),
         ("POST", "/_api/database", {}, 400, 1208),
         ("POST", "/_api/database", {"name": "_x"}, 400, 1208),
@@ -122,3 +123,33 @@ def test_long_queries_are_shortened_in_lists(app: App) -> None:
     ask(app, "POST", "/_api/cursor", {"query": "RETURN 'äöü'"})
     [entry] = ask(app, "GET", "/_api/query/slow")[1]
     assert entry["query"] == "RETURN 'ä... (5)"
+
+
+def test_only_edges_have_ends(app: App) -> None:
+    ends = {"_from": "c/k", "_to": "c/k", "_other": 1}
+    ask(app, "POST", "/_api/document/c", {"_key": "one", **ends})
+    ask(app, "POST", "/_api/document/c", [{"_key": "two", **ends}, {"_key": "three"}])
+    ask(app, "PATCH", "/_api/document/c/three", ends)
+    ask(app, "PUT", "/_api/document/c/k", ends)
+    ask(app, "POST", "/_api/cursor", {"query": "INSERT {_key: 'four', _from: 'c/k', _to: 'c/k', _other: 1} INTO c"})
+    for key in ("one", "two", "three", "four", "k"):
+        assert sorted(ask(app, "GET", f"/_api/document/c/{key}")[1]) == ["_id", "_key", "_other", "_rev"]
+    ask(app, "POST", "/_api/document/e", {"_key": "one", **ends})
+    assert ask(app, "GET", "/_api/document/e/one")[1]["_from"] == "c/k"
+
+
+def test_what_is_kept_of_users(app: App) -> None:
+    ask(app, "POST", "/_api/user", {"user": "ann", "extra": {"a": {"b": 1}, "c": 1}})
+    assert ask(app, "PATCH", "/_api/user/ann", {"extra": {"a": {"d": 2}}})[1]["extra"] == {
+        "a": {"b": 1, "d": 2},
+        "c": 1,
+    }
+    assert ask(app, "PUT", "/_api/user/ann/database/later", {"grant": "ro"})[0] == 200
+    assert ask(app, "GET", "/_api/user/ann/database/later")[1]["result"] == "ro"
+    assert ask(app, "PUT", "/_api/user/ann/database/later/things", {"grant": "ro"})[0] == 404
+    assert ask(app, "DELETE", "/_api/user")[1]["errorNum"] == 400
+
+
+def test_users_of_a_new_database(app: App) -> None:
+    assert ask(app, "POST", "/_api/database", {"name": "d1", "users": [{}]})[0] == 400
+    assert ask(app, "POST", "/_api/database", {"name": "d1", "users": [{"username": ""}]})[0] == 201

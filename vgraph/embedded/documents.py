@@ -100,6 +100,12 @@ def create_table(txn: Transaction, collection_id: int) -> None:
     txn.sql(f"CREATE TABLE d{collection_id} ({columns})")
 
 
+def _without_ends(document: Document) -> None:
+    """Take out the names of an edge's ends: documents of other collections keep nothing under them."""
+    document.pop("_from", None)
+    document.pop("_to", None)
+
+
 class Collection:
     """A collection bound to a transaction."""
 
@@ -495,6 +501,7 @@ class Collection:
         if not self._edges:
             stored = {"_key": key, "_id": identity, "_rev": rev, **doc}
             stored["_rev"] = rev
+            _without_ends(stored)
         else:
             start, end = doc.get("_from"), doc.get("_to")
             if not (keys.is_id(start) and keys.is_id(end)):
@@ -522,6 +529,9 @@ class Collection:
             ]
         else:
             stored = [{"_key": key, "_id": prefix + key, "_rev": rev, **doc} for key, rev, doc in rows]
+            for document in stored:
+                if "_from" in document or "_to" in document:
+                    _without_ends(document)
         if any("_rev" in doc or "_id" in doc for doc in docs):
             for document, key, rev in zip(stored, names, revs, strict=True):
                 document["_id"], document["_rev"] = prefix + key, rev
@@ -531,7 +541,9 @@ class Collection:
         new = merge(old, patch, keep_null=options.keep_null, merge_objects=options.merge_objects)
         new["_key"], new["_id"] = old["_key"], old["_id"]
         new["_rev"] = self.txn.next_revision()
-        if self._edges and not (keys.is_id(new.get("_from")) and keys.is_id(new.get("_to"))):
+        if not self._edges:
+            _without_ends(new)
+        elif not (keys.is_id(new.get("_from")) and keys.is_id(new.get("_to"))):
             raise ArangoError(1233)
         return new
 

@@ -56,7 +56,10 @@ def _users(body: dict[str, Any]) -> list[dict[str, Any]]:
     listed = body.get("users") or []
     if not isinstance(listed, list) or not all(isinstance(user, dict) for user in listed):
         raise ArangoError(10, "expecting 'users' to be an array of objects")
-    return [{**user, "user": user.get("user", user.get("username"))} for user in listed]
+    named = [{**user, "user": user.get("user", user.get("username"))} for user in listed]
+    if not all(isinstance(user["user"], str) for user in named):
+        raise ArangoError(10, "expecting the names of 'users' to be strings")
+    return named
 
 
 def _exists(txn: Any, name: Any) -> bool:

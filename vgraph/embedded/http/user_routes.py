@@ -46,6 +46,11 @@ def create(context: Context) -> Answer:
         return done(201, **users.create(txn, context.request.json_object()))
 
 
+@routes.on("PUT PATCH DELETE", "/_api/user")
+def no_user(context: Context) -> Answer:
+    raise ArangoError(400, f"expecting {context.request.method} /_api/user/<username>")
+
+
 @routes.on("GET", "/_api/user/{user}")
 def read(context: Context, user: str) -> Answer:
     with context.app.engine.reading() as txn:
@@ -119,14 +124,12 @@ def _full(txn: Transaction, held: dict[str, Any]) -> dict[str, Any]:
 @routes.on("GET", "/_api/user/{user}/database/{database}")
 def database_level(context: Context, user: str, database: str) -> Answer:
     with context.app.engine.reading() as txn:
-        _need(txn, database)
         return done(200, result=users.database_level(users.grants(txn, user), database))
 
 
 @routes.on("GET", "/_api/user/{user}/database/{database}/{collection}")
 def collection_level(context: Context, user: str, database: str, collection: str) -> Answer:
     with context.app.engine.reading() as txn:
-        _need(txn, database)
         return done(200, result=users.collection_level(users.grants(txn, user), database, collection))
 
 
@@ -145,7 +148,8 @@ def _grant(context: Context, user: str, database: str, collection: str | None) -
     if level is None:
         raise ArangoError(10, "expecting grant to be one of rw, ro, none")
     with context.app.engine.writing() as txn:
-        _need(txn, database, collection)
+        if collection is not None:  # databases may come later
+            _need(txn, database, collection)
         users.grant(txn, user, database, collection, level)
     name = database if collection is None else f"{database}/{collection}"
     return json_answer({name: level, "code": 200, "error": False})
@@ -163,17 +167,18 @@ def revoke_collection(context: Context, user: str, database: str, collection: st
 
 def _revoke(context: Context, user: str, database: str, collection: str | None) -> Answer:
     with context.app.engine.writing() as txn:
-        _need(txn, database, collection)
+        if collection is not None:
+            _need(txn, database, collection)
         users.grant(txn, user, database, collection, None)
     return done(202)
 
 
-def _need(txn: Transaction, database: str, collection: str | None = None) -> None:
+def _need(txn: Transaction, database: str, collection: str) -> None:
     """What a permission is for has to be there, or be "*"; 1228, 1203."""
     if database == "*":
         return
     info = txn.catalog.databases.get(database)
     if info is None:
         raise ArangoError(1228)
-    if collection not in (None, "*") and collection not in info.collections:
+    if collection != "*" and collection not in info.collections:
         raise ArangoError(1203, f"collection or view not found: {collection}")
