@@ -21,20 +21,22 @@ from vgraph.errors import MediaError, NotFoundError, UserError
 from vgraph.ingest import Asked, Options, Site, Tools
 from vgraph.ingest.calls import Budget, Gates, Price, Shared
 from vgraph.ingest.check import check
+from vgraph.ingest.clock import Anchor, Span
 from vgraph.ingest.communities import ThemeOptions, WindowOptions, Writers, community_text
 from vgraph.ingest.derive import DeriveOptions, DeriveReport, derive
 from vgraph.ingest.estimate import Estimate, estimate
 from vgraph.ingest.extract import Vocabulary, vocabulary
 from vgraph.ingest.graph import embedded, entity_text
-from vgraph.ingest.identity import Identification, IdentityOptions
+from vgraph.ingest.identity import Decided, Identification, IdentityOptions
 from vgraph.ingest.keys import camera_key
 from vgraph.ingest.live import Feed, Watch, named_sources, watch_all
+from vgraph.ingest.moving import Moved
 from vgraph.ingest.pipeline import NOTHING
 from vgraph.ingest.remembered import CappedChat
 from vgraph.ingest.retention import Expired, expire
 from vgraph.ingest.run import Failed, Item, cameras_of, ingest_all
 from vgraph.ingest.similar import SimilarOptions
-from vgraph.ingest.timekeeping import Anchor, FitReport, Moved, Span, Timekeeping
+from vgraph.ingest.timekeeping import FitReport, Timekeeping
 from vgraph.media.assets import Assets
 from vgraph.media.live import Limits, source_of
 from vgraph.media.paths import checked_path
@@ -42,7 +44,7 @@ from vgraph.models import Embedder
 from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
 from vgraph.retrieve import Profile, retrieve
-from vgraph.retrieve.analytics import Analytics
+from vgraph.retrieve.analytics import ALLEN, Analytics
 from vgraph.retrieve.profiles import Way
 from vgraph.retrieve.search import QueryVectors
 from vgraph.settings import Settings
@@ -55,14 +57,18 @@ from vgraph.store.store import EmbeddingSpace, QueryResult
 from vgraph.types import Answer, Evidence, Filters, IngestReport, Progress
 
 __all__ = [
+    "ALLEN",
     "Advance",
+    "Analytics",
     "Anchor",
     "Check",
+    "Decided",
     "Estimate",
     "Expired",
     "Failed",
     "Fault",
     "FitReport",
+    "Identification",
     "Moved",
     "Pick",
     "QueryRun",

@@ -13,8 +13,7 @@ from vgraph.cli.console import After, Before, Cameras, Json, NotAfter, filters, 
 from vgraph.errors import UserError
 
 if TYPE_CHECKING:
-    from vgraph.app import VGraph
-    from vgraph.retrieve.analytics import Analytics
+    from vgraph.app import Analytics, VGraph
     from vgraph.types import Filters
 
 analytics = typer.Typer(
@@ -217,7 +216,7 @@ def relations(
     limit: Limit = 100, json: Json = False,
 ) -> None:  # fmt: skip
     """How the times of one lie to the times of another: before, meets, overlaps, during, and the rest of Allen's relations."""
-    from vgraph.retrieve.analytics import ALLEN
+    from vgraph.app import ALLEN
 
     with asking(camera, after, before, not_after) as (graph, ask, chosen):
         rows = ask.relations(

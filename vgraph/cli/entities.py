@@ -12,7 +12,7 @@ from vgraph.cli.console import RESUMABLE, Json, opened, print_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vgraph.ingest.identity import Decided, Identification
+    from vgraph.app import Decided, Identification
 
 entities = typer.Typer(
     help="Entities: which of them are one, what was proposed and decided.", no_args_is_help=True, rich_markup_mode=None
