@@ -146,7 +146,7 @@ def test_what_stands_is_not_contradicted_without_being_told_which_decision_to_un
         who.reject(maria, jonas)
     who.undo(1)
     who.reject(maria, jonas)
-    with pytest.raises(UserError, match="decision 4 holds .* apart.*: undo 4 first"):
+    with pytest.raises(UserError, match=r"decision 4 holds .* apart.*: undo 4 first"):
         who.merge(maria, boss)
 
 
@@ -201,7 +201,7 @@ def mentions(store: Store, key: str) -> set[str]:
 
 
 def test_a_split_gives_a_document_to_another_and_its_undo_gives_it_back(store: Store) -> None:
-    _, maria, boss, jonas = people(store)
+    _, maria, _, _ = people(store)
     before = state(store)
     product = deciding(store).split("Maria Lopez", documents=["yard-1"], name="Maria of the yard").decision.product
     assert (mentions(store, maria), mentions(store, product)) == ({"dock-1"}, {"yard-1"})
