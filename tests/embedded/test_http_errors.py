@@ -153,3 +153,17 @@ def test_what_is_kept_of_users(app: App) -> None:
 def test_users_of_a_new_database(app: App) -> None:
     assert ask(app, "POST", "/_api/database", {"name": "d1", "users": [{}]})[0] == 400
     assert ask(app, "POST", "/_api/database", {"name": "d1", "users": [{"username": ""}]})[0] == 201
+
+
+def test_documents_that_a_new_index_cannot_hold(app: App) -> None:
+    ask(app, "POST", "/_api/document/c", [{"n": 1}, {"n": 1}])
+    status, answer = ask(
+        app, "POST", "/_api/index?collection=c", {"type": "persistent", "fields": ["n"], "unique": True}
+    )
+    assert (status, answer["code"], answer["errorNum"]) == (400, 400, 1210)
+
+
+def test_collections_are_bound_by_number_too(app: App) -> None:
+    number = ask(app, "GET", "/_api/collection/c")[1]["id"]
+    query = {"query": "FOR d IN @@c RETURN d._key", "bindVars": {"@c": number}}
+    assert ask(app, "POST", "/_api/cursor", query)[1]["result"] == ["k"]

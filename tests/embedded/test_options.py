@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedded.conftest import Database
-from vgraph.embedded import view_store
+from vgraph.embedded import aql, view_store
 from vgraph.embedded.errors import ArangoError
 
 INVALID = 1539
@@ -55,6 +55,8 @@ def test_options_that_warn(db: Database, query: str, options: str, message: str)
         result = db.result(query % options)
         result.all()
         assert [(item["code"], item["message"]) for item in result.warnings] == [(INVALID, message)]
+    explained = aql.explain(db.engine, "_system", query % options)["warnings"]
+    assert [item["message"] for item in explained] == [message]
     with pytest.raises(ArangoError) as caught:
         db.run(query % options, failOnWarning=True)
     assert caught.value.num == INVALID

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from vgraph.embedded import graphs, names
+from vgraph.embedded import graphs
 from vgraph.embedded.errors import ArangoError
 
 from . import nodes as ast
@@ -84,15 +84,21 @@ class Context:
         return bool(self.relied_on(("truth", expr), lambda rt: truthy(read(rt))))
 
     def source(self, node: Expr) -> str:
-        """The name of a data source, given or bound (1553 when the bind is no string); 1208 when nothing may be called so."""
+        """The name of a data source, given or bound (1553 when the bind is no string); 1208 when it is empty."""
         if isinstance(node, ast.Collection):
-            return names.check_collection(node.name, system=True)
+            return _named(node.name)
         assert isinstance(node, ast.CollectionBind)
         key = node.name if node.plain else "@" + node.name
         name = self.relied_on(("source", key), lambda rt: rt.binds.get(key))
         if not isinstance(name, str):
             raise ArangoError(1553, f"bind parameter '{key}' has an invalid value or type (while parsing)")
-        return names.check_collection(name, system=True)
+        return _named(name)
+
+
+def _named(name: str) -> str:
+    if not name:
+        raise ArangoError(1208)
+    return name
 
 
 def has_binds(expr: ast.Node) -> bool:

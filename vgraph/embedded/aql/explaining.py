@@ -627,9 +627,13 @@ def plan_json(variant: Variant, txn: Any, rt: Run) -> dict[str, Any]:
 def warned(variant: Variant, rt: Run) -> list[dict[str, Any]]:
     """The warnings that constants of the query give: they are known without running it. With failOnWarning an error."""
     from .build import is_constant
+    from .option_checks import INVALID_OPTION
     from .prepare import evaluator
 
     fails, rt.warnings.fail = rt.warnings.fail, False
+    for number, message in variant.warnings:
+        if number == INVALID_OPTION:  # the others are those of the constants
+            rt.warnings.add(number, message)
     for node in ast.walk(variant.plan):
         if isinstance(node, ast.Binary | ast.Call) and is_constant(node):
             try:

@@ -33,9 +33,14 @@ def list_indexes(context: Context) -> Answer:
 def create(context: Context) -> Answer:
     collection = context.request.needed("collection")
     definition = context.request.json_object()
-    with context.app.engine.writing(context.database) as txn:
-        index, is_new = ddl.create_index(txn, collection, definition)
-        body = shape(txn.info(collection), index)
+    try:
+        with context.app.engine.writing(context.database) as txn:
+            index, is_new = ddl.create_index(txn, collection, definition)
+            body = shape(txn.info(collection), index)
+    except ArangoError as error:
+        if error.num == 1210:  # of an index, documents that it cannot hold are a bad request, and no conflict
+            error.status = 400
+        raise
     status = 201 if is_new else 200
     return json_answer({**body, "isNewlyCreated": is_new, "code": status, "error": False}, status)
 
