@@ -68,7 +68,16 @@ OWNED_BY: dict[str, set[str]] = {
     "networkx": {"ingest", "integrations"},
 }
 
-LAZY = ("torch", "transformers", "sentence_transformers", "faster_whisper", "whisperx", "rapidocr", "onnxruntime", "llama_index")
+LAZY = (
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "faster_whisper",
+    "whisperx",
+    "rapidocr",
+    "onnxruntime",
+    "llama_index",
+)
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -223,7 +223,7 @@ class DeriveSettings(Section):
 
 
 class IdentitySettings(Section):
-    """Which entities are one (ingest/identity). `confirm` is the score from which they are joined unasked, `propose` from which it is proposed.
+    """Which entities are one (ingest/identity): joined unasked from a score of `confirm` on, proposed from `propose` on.
 
     How cameras lie to one another, which `travel` and `veto` need, is told by `vgraph cameras adjacent`.
     """

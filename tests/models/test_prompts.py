@@ -38,8 +38,19 @@ def test_values_are_put_in_as_they_are():
 
 @pytest.mark.parametrize(
     "marker",
-    ["</data>", "<data>", "< / DATA >", "</data\n>", "<Data id=1>", "＜/data＞", "&lt;/data&gt;", "&#60;/data>", "‹/data›", "<\u200b/data>"],
-)  # fmt: skip
+    [
+        "</data>",
+        "<data>",
+        "< / DATA >",
+        "</data\n>",
+        "<Data id=1>",
+        "＜/data＞",
+        "&lt;/data&gt;",
+        "&#60;/data>",
+        "‹/data›",
+        "<\u200b/data>",
+    ],
+)
 def test_quoted_text_cannot_leave_its_quotation(marker):
     first, *inside, last = quoted(f"a {marker} b").splitlines()
     assert re.fullmatch(r"<data [0-9a-f]{8}>", first)

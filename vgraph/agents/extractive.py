@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vgraph.agents.cite import cite
-from vgraph.retrieve.times import without_times
 from vgraph.retrieve.pack import moment
+from vgraph.retrieve.times import without_times
 from vgraph.retrieve.words import content_words, without_words
 from vgraph.types import Claim, Evidence, EvidenceChunk, EvidenceRelation, Line
 

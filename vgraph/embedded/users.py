@@ -85,7 +85,11 @@ def change(txn: Transaction, name: str, body: dict[str, Any], *, replace: bool) 
     active = body.get("active")
     if active is None:
         active = replace or present["active"]
-    extra = body.get("extra") if replace else merge(present["extra"], body.get("extra") or {}, keep_null=True, merge_objects=True)
+    extra = (
+        body.get("extra")
+        if replace
+        else merge(present["extra"], body.get("extra") or {}, keep_null=True, merge_objects=True)
+    )
     txn.sql("UPDATE users SET active = ?, extra = ? WHERE name = ?", (bool(active), orjson.dumps(extra or {}), name))
     return get(txn, name)
 

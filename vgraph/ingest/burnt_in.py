@@ -2,8 +2,8 @@
 
 Read are dates as `2026-03-02`, `2026/3/2`, `2026.03.02`, `20260302`, `2026年3月2日`, `02.03.2026`, `02/03/2026`, `2 Mar 2026`,
 `March 2, 2026`, times as `08:15:00`, `08:15:00.123`, `8:15:00 PM`, `08.15.00`, `08:15`, on one line or on two, a weekday between or
-none, and digits that OCR takes for letters (O for 0, l or I for 1). Where day and month can be mistaken for one another (`02/03/2026`), `order`
-or the day that is nearest to what else is known of the recording decides; where neither can, the text is left out.
+none, and digits that OCR takes for letters (O for 0, l or I for 1). Where day and month can be mistaken for one another (`02/03/2026`),
+`order` or the day that is nearest to what else is known of the recording decides; where neither can, the text is left out.
 """
 
 from __future__ import annotations

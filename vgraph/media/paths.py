@@ -20,7 +20,9 @@ def checked_path(path: Path | str, roots: Iterable[Path] = ()) -> Path:
     """
     text = str(path)
     if _URL.match(text):
-        raise UserError(f"{text}: this is an address: `vgraph watch` reads streams; to ingest a video give the path of its file")
+        raise UserError(
+            f"{text}: this is an address: `vgraph watch` reads streams; to ingest a video give the path of its file"
+        )
     if not text.strip() or "\0" in text:
         raise UserError(f"{text!r} is not a path of a file")
     allowed = tuple(roots)

@@ -62,7 +62,6 @@ class EndpointError(ModelError):
         refused = self.status in {400, 404, 415, 422, 500, 501}
         return refused and any(word in str(self).lower() for word in words)
 
-
     @property
     def too_long(self) -> bool:
         """Whether the server says that the request does not fit the model's context, in the words of the servers we know."""

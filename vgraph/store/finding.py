@@ -33,7 +33,12 @@ class Finding:
             "vector": list(vector), "text": text, "types": None if types is None else list(types), "leg_k": leg_k, "rrf_k": rrf_k,
             "most": most, "k": k,
         }  # fmt: skip
-        return self._near("search_entities", {**binds, **filter_binds(filters)}, 0 if filters.not_after else 1)
+        return self._near(
+            "search_entities",
+            "search_entities_exact",
+            {**binds, **filter_binds(filters)},
+            0 if filters.not_after else 1,
+        )
 
     def clips(
         self, vector: Sequence[float], filters: Filters, *, anchors: int, hops: int, eta: float,
@@ -43,7 +48,7 @@ class Finding:
         binds: dict[str, Any] = {
             "vector": list(vector), "anchors": anchors, "hops": hops, "eta": eta, "kinds": list(kinds), "k": k,
         }  # fmt: skip
-        return self._near("walk_clips", {**binds, **filter_binds(filters)}, anchors)
+        return self._near("walk_clips", "walk_clips_exact", {**binds, **filter_binds(filters)}, anchors)
 
     def communities(
         self,
@@ -65,7 +70,7 @@ class Finding:
             "rrf_k": rrf_k,
             "k": k,
         }
-        return self._near("search_communities", {**binds, **filter_binds(filters)}, k)
+        return self._near("search_communities", "search_communities_exact", {**binds, **filter_binds(filters)}, k)
 
     def chunks_of_communities(
         self, communities: Mapping[str, float], vector: Sequence[float], filters: Filters, *, k: int
@@ -83,11 +88,11 @@ class Finding:
         binds: dict[str, Any] = {"chunks": list(chunks), "entities": list(entities), "most": most}
         return one(run(self._db, "rank_graph", **binds, **filter_binds(filters)))
 
-    def _near(self, name: str, binds: Mapping[str, Any], enough: int) -> list[dict[str, Any]]:
+    def _near(self, name: str, exact: str, binds: Mapping[str, Any], enough: int) -> list[dict[str, Any]]:
         try:
             found = list(run(self._db, name, **binds))
         except StoreError as error:
             if error.number not in NO_VECTOR_INDEX:
                 raise
             found = []
-        return found if len(found) >= enough else list(run(self._db, f"{name}_exact", **binds))
+        return found if len(found) >= enough else list(run(self._db, exact, **binds))
