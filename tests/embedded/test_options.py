@@ -129,3 +129,16 @@ def test_an_index_over_elements_is_not_asked_for_documents_without_any(db: Datab
     assert db.run("FOR t IN tagged FILTER t.n < 2 SORT t.key RETURN t.key") == [1, 2, 3, 4]
     assert sorted(db.run("FOR t IN tagged SORT t.n RETURN t.key")) == [1, 2, 3, 4]
     assert db.run("FOR t IN tagged FILTER t.n == 1 AND 'y' IN t.tags[*] RETURN t.key") == [1]
+
+
+@pytest.mark.parametrize("name", ["", [], [""], ["n", ""], 1, None, {}])
+def test_names_of_attributes_are_bound_by_names(db: Database, name: object) -> None:
+    with pytest.raises(ArangoError) as caught:
+        db.run("FOR t IN things RETURN t.@name", {"name": name})
+    assert caught.value.num == 1553
+
+
+def test_too_many_statements_are_too_much_nesting(db: Database) -> None:
+    with pytest.raises(ArangoError) as caught:
+        db.run("LET x = NOOPT(1) " + "FILTER x " * 2000 + "RETURN 1")
+    assert caught.value.num == 1524

@@ -128,8 +128,11 @@ def plan_query(parsed: ast.Parsed, txn: Transaction, rt: Run, disabled: frozense
     """Plan and compile; what planning evaluates may warn, which every run of the plan then repeats."""
     planning = Run(rt.binds, warnings=Warnings(), txn=txn, deadline=rt.deadline, memory_limit=rt.memory_limit)
     context = Context(txn, planning, evaluator, parsed.variables)
-    plan = rules.optimize(build(parsed, context), context, disabled)
-    program = compile_plan(plan)
+    try:
+        plan = rules.optimize(build(parsed, context), context, disabled)
+        program = compile_plan(plan)
+    except RecursionError:
+        raise ArangoError(1524) from None
     check_size(context, program)
     return Variant(plan, program, tuple(context.guards), tuple(planning.warnings.items), sources(plan))
 

@@ -72,7 +72,7 @@ def decided(node: ast.Node, context: Context) -> ast.Node:
 def named(node: ast.Node, base: Expr, name: Any) -> ast.Node:
     """`base.@name` with the name put in; anything but names is left for the run to refuse (1553)."""
     names = name if isinstance(name, list) else [name]
-    if not names or not all(isinstance(item, str) for item in names):
+    if not names or not all(isinstance(item, str) and item for item in names):
         return node
     for item in names:
         base = ast.Attribute(base, item, at=node.at)
