@@ -233,11 +233,11 @@ def recall(engine: Engine, size: int, asked: Sequence[Question]) -> float:
         queries = np.array([question.vector for question in asked], np.float32)
         best: list[list[tuple[float, int]]] = [[] for _ in asked]
         for first in range(0, size, 50_000):
-            rows = list(range(first + 1, min(first + 50_000, size) + 1))
+            rows = np.arange(first + 1, min(first + 50_000, size) + 1)
             scores = index.read(txn, rows) @ queries.T
             for number in range(len(asked)):
                 top = np.argpartition(scores[:, number], -20)[-20:]
-                best[number] += [(float(scores[at, number]), rows[at]) for at in top]
+                best[number] += [(float(scores[at, number]), int(rows[at])) for at in top]
         found = 0
         for question, ranked in zip(asked, best, strict=True):
             wanted = {row for _, row in sorted(ranked)[-20:]}
