@@ -68,13 +68,14 @@ def test_your_own_video(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert names["removed"]["documents"] == 1
 
 
-def test_every_notebook_is_run() -> None:
-    assert [path.name for path in NOTEBOOKS] == ["01_first_graph.ipynb", "02_your_own_video.ipynb"]
-
-
 def test_who_was_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = run(FOLDER / "03_who_was_where.ipynb", tmp_path, monkeypatch)
     assert names["dwell"] and names["busiest"] and names["together"] and names["changes"]
     assert [step["start_ms"] for step in names["steps"]] == [stay["start_ms"] for stay in names["stays"]]
     assert {gap["state"] for gap in names["absences"]} <= {"not_seen", "not_recorded", "partly_recorded"}
     assert {pair["relation"] for pair in names["pairs"]}
+
+
+def test_every_notebook_is_run() -> None:
+    names = ["01_first_graph.ipynb", "02_your_own_video.ipynb", "03_who_was_where.ipynb"]
+    assert [path.name for path in NOTEBOOKS] == names

@@ -33,7 +33,7 @@ HEAVY = {
 def test_importing_and_choosing_loads_no_model_library():
     script = (
         "import sys, vgraph.models.choose as c, vgraph.models.doctor, vgraph.models.tracking, vgraph.models.given;"
-        "c.choose(c.Wanted(openai_base_url='http://127.0.0.1:9/v1', openai_chat_model='m', transcribe='none',"
+        "c.choose(c.Wanted(openai_base_url='http://127.0.0.1:9/v1', openai_chat_model='m', caption='none', transcribe='none',"
         " image_embed='none', detect='motion', embed='wordllama'));"
         f"print(*sorted({HEAVY!r} & set(sys.modules)))"
     )
