@@ -310,6 +310,17 @@ def test_a_database_file_that_is_none_is_told_and_left_alone(spoil: Spoil, here:
     ("arguments", "code", "told"),
     [
         (["search", ""], 2, "the question is empty"),
+        (["clock", "set", "dock", "--offset", "nan"], 2, "--offset nan: give seconds"),
+        (["clock", "set", "dock", "--offset", "1e300"], 2, "a century at most"),
+        (
+            ["clock", "set", "dock", "--offset", "1", "--drift", "1e9", "--at", "2026-03-02"],
+            2,
+            "no clock is that wrong",
+        ),
+        (["retention", "--camera", "dock", "--keep", "999999999999999d"], 2, "a thousand years at most"),
+        (["communities", "--document", "nope"], 4, "no document 'nope'"),
+        (["analytics", "counts", "--every", "1ms"], 2, "must be a second or more"),
+        (["analytics", "together", "--least", "999999999999999h"], 2, "a century at most"),
         (["search", "x", "--camera", "moon"], 4, "no camera 'moon'; there are: Dock"),
         (["search", "x", "--document", "none"], 4, "no document 'none'"),
         (["search", "x", "--from", "yesterday"], 2, "'yesterday' is not a time: use ISO 8601"),

@@ -453,7 +453,9 @@ class VGraph:
     def communities(
         self, *, kind: str | None = None, document: str | None = None, level: int | None = None, limit: int = 50
     ) -> list[dict[str, Any]]:
-        """Summaries of windows of time and themes of entities, the highest level first."""
+        """Summaries of windows of time and themes of entities, the highest level first. Raises NotFoundError for an unknown document."""
+        if document is not None:
+            self._document(document)
         return self._store.derived.communities(kind, document, level, limit)
 
     def clocks(self, *, report: Advance = lambda progress: None) -> Timekeeping:

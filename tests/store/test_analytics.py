@@ -230,8 +230,8 @@ def test_counts_by_interval_and_the_busiest(case: tuple[Store, World], chosen: F
 
 
 def test_an_interval_of_no_length_is_refused(case: tuple[Store, World]) -> None:
-    with pytest.raises(UserError, match="1 ms or more"):
-        case[0].analytics.counts(Filters(), bucket_ms=0)
+    with pytest.raises(UserError, match="a second or more"):
+        case[0].analytics.counts(Filters(), bucket_ms=999)
 
 
 def shared(a: Sequence[Span], b: Sequence[Span]) -> list[Span]:

@@ -22,6 +22,18 @@ Camera = Annotated[str, typer.Argument(help="The camera, by label or key.")]
 Tz = Annotated[str | None, typer.Option("--tz", help="The camera's time zone, for example Europe/Berlin.")]
 
 
+MOST_S = 100 * 366 * 86_400
+MOST_DRIFT = 100_000.0
+"""Parts per million: a tenth."""
+
+
+def _ms(option: str, seconds: float) -> int:
+    """Whole ms of an option in seconds. Raises UserError for what is no number, or more than a century."""
+    if not abs(seconds) <= MOST_S:
+        raise UserError(f"{option} {seconds:g}: give seconds, a century at most")
+    return round(seconds * 1000)
+
+
 @clock.command("show")
 def show(camera: Camera, json: Json = False) -> None:
     """A camera's zone and clock, and how the starts of its recordings are known."""
@@ -62,8 +74,12 @@ def set_clock(
             raise UserError("--drift needs --at: the own time at which the offset holds")
         span = None
         if offset is not None:
-            doubt = None if uncertainty is None else round(uncertainty * 1000)
-            span = Span(round(offset * 1000), drift, doubt, at_ms, from_ms)
+            doubt = None if uncertainty is None else _ms("--uncertainty", uncertainty)
+            if not abs(drift) <= MOST_DRIFT:
+                raise UserError(
+                    f"--drift {drift:g}: no clock is that wrong; give parts per million, {MOST_DRIFT:g} at most"
+                )
+            span = Span(_ms("--offset", offset), drift, doubt, at_ms, from_ms)
         told(clocks.set(key, span, tz), json)
 
 
@@ -90,11 +106,11 @@ def anchor(
     with opened() as graph:
         key = graph.camera_key(camera)
         clocks, zone = graph.clocks(), graph.zones()[key]
-        true_ms, doubt = moment(true, zone), round(uncertainty * 1000)
+        true_ms, doubt = moment(true, zone), _ms("--uncertainty", uncertainty)
         if own is not None:
             count = clocks.anchor(key, Anchor(moment(own, zone), true_ms, doubt))
         else:
-            count = clocks.anchor_in(key, document or "", round((offset or 0) * 1000), true_ms, doubt)
+            count = clocks.anchor_in(key, document or "", _ms("--offset", offset or 0.0), true_ms, doubt)
     if json:
         print_json({"camera": key, "anchors": count})
     else:
@@ -162,7 +178,7 @@ def coverage(
     from vgraph import terminal
 
     with opened() as graph:
-        rows = graph.clocks().coverage(filters(graph, camera, None, after, before, None), join_ms=round(join * 1000))
+        rows = graph.clocks().coverage(filters(graph, camera, None, after, before, None), join_ms=_ms("--join", join))
     if json:
         print_json(rows)
     else:

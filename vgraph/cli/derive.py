@@ -36,8 +36,8 @@ def communities(
         Kind | None, typer.Option(help="Only summaries of time windows, or only themes of entities.")
     ] = None,
     document: Annotated[str | None, typer.Option("--document", "-d", help="Only this document (key).")] = None,
-    level: Annotated[int | None, typer.Option(min=0, help="Only this level; 0 is the finest.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
+    level: Annotated[int | None, typer.Option(min=0, max=64, help="Only this level; 0 is the finest.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many.")] = 50,
     json: Json = False,
 ) -> None:
     """List summaries of windows of time and themes of entities that have to do with each other."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FAULTS = 8
 UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+LONGEST_MS = 1000 * 366 * 86_400_000
 
 
 def documents(json: Json = False) -> None:
@@ -121,7 +122,10 @@ def kept_ms(text: str) -> int | None:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip().lower())
     if found is None or float(found[1]) <= 0:
         raise UserError(f"--keep {text!r}: write a number with s, m, h, d or w, for example 30d, or `forever`")
-    return round(float(found[1]) * UNITS_MS[found[2]])
+    length = float(found[1]) * UNITS_MS[found[2]]
+    if length > LONGEST_MS:
+        raise UserError(f"--keep {text!r}: a thousand years at most, or `forever`")
+    return round(length)
 
 
 def check(

@@ -22,6 +22,7 @@ ALLEN: Final = (
 )  # fmt: skip
 """The relations of two intervals (Allen 1983, "Maintaining knowledge about temporal intervals"); the last six mirror the first."""
 GAP_MS: Final = 2_000
+SHORTEST_MS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,8 @@ class Analytics:
         limit: int = 100,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Who left one camera's view and came into another's within a time. The cameras of the filters are not looked at."""
+        if first == then:
+            raise UserError(f"from {first!r} to {then!r}: name two cameras")
         span = {name: value for name, value in _span(filters).items() if name != "cameras"}
         binds: dict[str, Any] = {
             "first": first,
@@ -211,6 +214,7 @@ def _or_none(items: Sequence[str] | None) -> list[str] | None:
 
 
 def _bucket(ms: int) -> int:
-    if ms < 1:
-        raise UserError(f"an interval of {ms} ms: it must be 1 ms or more")
+    """Shorter intervals than a second would only tell the same again and again, in as many rows."""
+    if ms < SHORTEST_MS:
+        raise UserError(f"an interval of {ms} ms: it must be a second or more")
     return ms
