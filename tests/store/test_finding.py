@@ -163,5 +163,7 @@ def test_without_vector_indexes_the_same_is_found(tmp_path: Path) -> None:
         bare.apply(corpus("one", "dock"))
         rows = bare.finding.clips(ASKED, Filters(), anchors=2, hops=1, eta=0.4, k=9)
         assert {row["hop"] for row in rows} == {0, 1}
-        assert bare.finding.by_entities(ASKED, "person1", Filters(), **RRF, most=2, k=3)
+        bare._db.aql.execute("FOR m IN HAS_ENTITY UPDATE m WITH { known_ms: m.end_ms } IN HAS_ENTITY")
+        for chosen in (Filters(), Filters(not_after=90_000)):
+            assert bare.finding.by_entities(ASKED, "person1", chosen, **RRF, most=2, k=3)
         assert bare.finding.communities(ASKED, "person1", Filters(), **RRF, k=3) == []

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vgraph.errors import StoreError
 from vgraph.store import schema
-from vgraph.store.run import Transaction, one, run, until_undisturbed
+from vgraph.store.run import Transaction, one, run, run_by_vector, until_undisturbed
 from vgraph.types import Record
 
-NO_VECTOR_INDEX = frozenset({1554, 1555})
 SUMMARY_EDGES = ("IN_SUMMARY", "SUMMARY_OF")
 
 
@@ -61,12 +59,8 @@ class Derived:
     def similar(self, keys: Sequence[str], camera: str, *, eta: float, top: int, probe: int) -> list[dict[str, Any]]:
         """The chunks most like each of these, which are all of one camera: {chunk, document, near: {chunk, document, camera, weight}[]}."""
         binds: dict[str, Any] = {"keys": list(keys), "camera": camera, "eta": eta, "top": top, "probe": probe}
-        try:
-            return list(run(self._db, "similar_chunks", **binds))
-        except StoreError as error:
-            if error.number not in NO_VECTOR_INDEX:
-                raise
-            return list(run(self._db, "similar_chunks_exact", **binds))
+        found = run_by_vector(self._db, "similar_chunks", **binds)
+        return list(run(self._db, "similar_chunks_exact", **binds)) if found is None else found
 
     def relink(self, chunks: Sequence[str], edges: Sequence[Record]) -> None:
         """Put these edges in the place of all SIMILAR_TO that leave the chunks (keys)."""

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vgraph.errors import StoreError
 from vgraph.store import schema
-from vgraph.store.run import filter_binds, one, run
+from vgraph.store.run import filter_binds, one, run, run_by_vector
 from vgraph.types import Filters
 
-NO_VECTOR_INDEX = frozenset({1554, 1555})
 TEMPORAL, SPATIAL = "NEXT_CHUNK", "SIMILAR_TO"
 
 
@@ -89,10 +87,5 @@ class Finding:
         return one(run(self._db, "rank_graph", **binds, **filter_binds(filters)))
 
     def _near(self, name: str, exact: str, binds: Mapping[str, Any], enough: int) -> list[dict[str, Any]]:
-        try:
-            found = list(run(self._db, name, **binds))
-        except StoreError as error:
-            if error.number not in NO_VECTOR_INDEX:
-                raise
-            found = []
-        return found if len(found) >= enough else list(run(self._db, exact, **binds))
+        found = run_by_vector(self._db, name, **binds)
+        return list(run(self._db, exact, **binds)) if found is None or len(found) < enough else found

@@ -8,10 +8,9 @@ from typing import Any
 
 from vgraph.errors import StoreError
 from vgraph.store import schema
-from vgraph.store.run import Transaction, one, run, until_undisturbed
+from vgraph.store.run import Transaction, one, run, run_by_vector, until_undisturbed
 from vgraph.types import Record
 
-NO_VECTOR_INDEX = frozenset({1554, 1555})
 TAKEN = 1210
 """The database's error for a key or number that is there already."""
 EDGES = ("HAS_ENTITY", "DEPICTS", "LINKS_TO")
@@ -57,12 +56,8 @@ class Identities:
         whose cosine is at least `least`; the nearest first.
         """
         binds: dict[str, Any] = {"keys": list(keys), "type": kind, "least": least, "probe": probe}
-        try:
-            return list(run(self._db, "identity_near", lists=lists, **binds))
-        except StoreError as error:
-            if error.number not in NO_VECTOR_INDEX:
-                raise
-            return list(run(self._db, "identity_near_exact", **binds))
+        found = run_by_vector(self._db, "identity_near", lists=lists, **binds)
+        return list(run(self._db, "identity_near_exact", **binds)) if found is None else found
 
     def together(self, keys: Sequence[str]) -> list[dict[str, Any]]:
         """Followed and named entities of one type in the same chunks: {followed, named, type}."""

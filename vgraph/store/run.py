@@ -19,6 +19,8 @@ from vgraph.types import Filters
 
 T = TypeVar("T")
 CONFLICT = 1200
+NO_VECTOR_INDEX = frozenset({1554, 1555})
+"""The database's errors where no vector index fits a query, or it is not ready."""
 ATTEMPTS = 5
 KEY = re.compile(r"[A-Za-z0-9_\-:.@()+,=;$!*'%]{1,254}")
 """What can be a key at all."""
@@ -86,6 +88,16 @@ def run(db: schema.Database, name: str, /, *, stream: bool = False, **binds: Any
     if runs is not None:
         runs.append(QueryRun(name, file.text, named, len(rows), (time.perf_counter() - begun) * 1000))
     return rows
+
+
+def run_by_vector(db: schema.Database, name: str, /, **binds: Any) -> list[Any] | None:
+    """The rows of a query that needs a vector index; None where no index can serve, and its exact form has to."""
+    try:
+        return list(run(db, name, **binds))
+    except StoreError as error:
+        if error.number in NO_VECTOR_INDEX:
+            return None
+        raise
 
 
 def one(rows: Iterable[Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any
 
-from vgraph.errors import ModelMismatch, StoreError, UserError
+from vgraph.errors import ModelMismatch, UserError
 from vgraph.store import schema
 from vgraph.store.analytics import Analytics
 from vgraph.store.audit import Audit
@@ -20,12 +20,11 @@ from vgraph.store.finding import Finding
 from vgraph.store.identities import Identities
 from vgraph.store.ledgers import Ledgers
 from vgraph.store.removal import Removal
-from vgraph.store.run import KEY, Transaction, filter_binds, one, run, until_undisturbed
+from vgraph.store.run import KEY, Transaction, filter_binds, one, run, run_by_vector, until_undisturbed
 from vgraph.store.translate import translated
 from vgraph.types import Filters, GraphDelta, Hit, Record
 
 TEXT_EMBEDDED = ("chunks", "entities", "communities")
-NO_VECTOR_INDEX = frozenset({1554, 1555})
 UNTIMED = ("_id", "_rev", "recorded_ms", "seconds", "attempts", "input_tokens", "output_tokens", "money", "spent")
 """What is not exported: revisions, times of writing, and what it cost to get there."""
 
@@ -303,21 +302,14 @@ class Store:
             "vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "rrf_k": rrf_k, "vector_weight": weights[0],
             "text_weight": weights[1], **filter_binds(filters),
         }  # fmt: skip
-        found = self._approximate(binds)
+        rows = run_by_vector(self._db, "hybrid_chunks", **binds)
+        found = None if rows is None else one(rows)
         if found is None or found["near"] < leg_k:
             found = one(run(self._db, "hybrid_chunks_exact", **binds))
         return tuple(
             Hit(row["chunk"], row["score"], {leg: rank for leg, rank in row["ranks"].items() if rank})
             for row in found["hits"]
         )
-
-    def _approximate(self, binds: dict[str, Any]) -> dict[str, Any] | None:
-        try:
-            return one(run(self._db, "hybrid_chunks", **binds))
-        except StoreError as error:
-            if error.number in NO_VECTOR_INDEX:
-                return None
-            raise
 
     def expand_entities(
         self, chunks: Sequence[str], filters: Filters, *, hops: int, entity_limit: int, relation_limit: int
