@@ -3,7 +3,8 @@
 VGraphError
 ├── UserError              bad input or a bad setting: the message names it and the accepted form
 │   ├── NotFoundError      a document, camera or chunk that was named does not exist
-│   └── ModelMismatch      the database was embedded by another model: the message says how to re-embed
+│   ├── ModelMismatch      the database was embedded by another model: the message says how to re-embed
+│   └── DatasetError       a file of a set of questions is not of its form: path, line, field
 ├── MediaError             a file or stream cannot be opened or decoded: path, offset, codec
 │   └── SidecarError       a subtitle, caption or metadata file cannot be read: path, line
 ├── ModelError             a model or its endpoint failed after retries: which stage, which model
@@ -45,6 +46,14 @@ class NotFoundError(UserError):
 
 class ModelMismatch(UserError):  # noqa: N818 - reads as the fact it states
     """The stored embeddings were made by another model."""
+
+
+class DatasetError(UserError):
+    """A file of a published set of questions is not of its form; `line` counts from 1, `field` names the part of the object."""
+
+    def __init__(self, message: str, *, path: str = "", line: int | None = None, field: str = "") -> None:
+        super().__init__(message)
+        self.path, self.line, self.field = path, line, field
 
 
 class MediaError(VGraphError):

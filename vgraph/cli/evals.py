@@ -58,18 +58,19 @@ def retrieval(
     hours: Annotated[float, typer.Option(min=0.1, max=24, help="Length of the world.")] = 24.0,
     cameras: Annotated[int, typer.Option(min=4, max=8, help="Its cameras.")] = 8,
     questions: Annotated[int, typer.Option(min=8, help="Questions asked of it; a fifth cannot be answered.")] = 250,
+    seed: Annotated[int, typer.Option(help="Another seed, another day.")] = 7,
     parts: Annotated[bool, typer.Option(help="Also with each part switched off.")] = True,
     json: Json = False,
 ) -> None:
     """Measure recall, precision and rank of every profile on a simulated day, and with each part switched off."""
     from vgraph import terminal
+    from vgraph.evals.day import Size
     from vgraph.evals.retrieval import PARTS, PROFILES, evaluate
 
     variants = (*PROFILES, *PARTS) if parts else PROFILES
+    size = Size(hours, cameras, questions, seed)
     with terminal.progress() as advance:
-        rows = list(
-            evaluate(settings(), folder, variants, hours=hours, cameras=cameras, questions=questions, report=advance)
-        )
+        rows = list(evaluate(settings(), folder, variants, size, report=advance))
     if json:
         print_json(rows)
         return

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vgraph.app import VGraph
-from vgraph.evals.day import day_world, write_day
+from vgraph.evals.day import Size, ready_day
 from vgraph.evals.metrics import RECALL_WINDOWS, Span, moments, precision, recall_at, reciprocal_rank, selected_seconds
 from vgraph.settings import Settings
 from vgraph.types import Evidence, Progress
@@ -60,21 +60,14 @@ PARTS = (
 
 
 def evaluate(
-    settings: Settings, folder: Path, variants: Sequence[Variant], *, hours: float, cameras: int, questions: int,
-    report: Callable[[Progress], None],
-) -> Iterator[Measured]:  # fmt: skip
+    settings: Settings, folder: Path, variants: Sequence[Variant], size: Size, *, report: Callable[[Progress], None]
+) -> Iterator[Measured]:
     """Write a day, bring it into a graph under `folder` (both are kept for the next time), measure each variant."""
-    world = day_world(hours=hours, cameras=cameras, questions=questions)
-    place = folder / f"day-{hours:g}h-{cameras}c"
-    files = write_day(
-        world, place / "videos", lambda _text, share: report(Progress("world", "write", round(share * 100), 100, "%"))
-    )
-    asked = [question for question in world.truth()["questions"] if question["status"] == "answered"]
-    with VGraph.open(_inside(settings, place, {})) as graph:
-        for _ in graph.ingest([video.video for video in files.videos], report=report):
-            pass
+    day = ready_day(settings, folder, size, report)
+    asked = [question for question in day.truth["questions"] if question["status"] == "answered"]
     for variant in variants:
-        with VGraph.open(_inside(settings, place, variant.settings)) as graph:
+        chosen = day.settings.retrieve.model_copy(update=dict(variant.settings))
+        with VGraph.open(day.settings.model_copy(update={"retrieve": chosen})) as graph:
             yield Measured(variant.name, measured(graph, asked, _told(variant.name, len(asked), report)))
 
 
@@ -112,16 +105,3 @@ def _scored(evidence: Evidence, question: Mapping[str, Any]) -> tuple[dict[str, 
     selected = [Span(chunk.camera, chunk.start_ms, chunk.end_ms) for chunk in evidence.chunks]
     recall = {name: recall_at(selected, true, widen_ms) for name, widen_ms in RECALL_WINDOWS.items()}
     return recall, precision(selected, true), selected_seconds(selected), reciprocal_rank(selected, true)
-
-
-def _inside(settings: Settings, folder: Path, retrieve: Mapping[str, Any]) -> Settings:
-    """The caller's settings, with the graph in the folder, few frames kept, and the variant's way of retrieving."""
-    return settings.model_copy(
-        update={
-            "database": settings.database.model_copy(update={"url": f"embedded:{folder / 'graph.sqlite'}"}),
-            "media": settings.media.model_copy(
-                update={"assets": folder / "assets", "roots": (), "frame_every_s": 60.0}
-            ),
-            "retrieve": settings.retrieve.model_copy(update=dict(retrieve)),
-        }
-    )
