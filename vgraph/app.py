@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -45,7 +45,7 @@ from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
 from vgraph.retrieve import Profile, retrieve
 from vgraph.retrieve.analytics import ALLEN, Analytics
-from vgraph.retrieve.profiles import Way
+from vgraph.retrieve.profiles import How
 from vgraph.retrieve.search import QueryVectors
 from vgraph.settings import Settings
 from vgraph.store import Store, connect
@@ -406,41 +406,35 @@ class VGraph:
             self._document(document)
         return Filters(keys, None if documents is None else tuple(documents), *times)
 
-    def search(
-        self, question: str, filters: Filters | None = None, *, k: int | None = None, profile: Way | None = None
-    ) -> Evidence:
+    def search(self, question: str, filters: Filters | None = None, **how: Unpack[How]) -> Evidence:
         """Evidence for a question: chunks, entities and relations, packed within the token budget.
 
-        `profile` is how the question enters the graph (retrieve/profiles.py); default: VGRAPH_RETRIEVE__PROFILE.
+        `how` is any of the settings `retrieve.*` for this question alone, such as `profile` (how it enters the graph), `k`, `hops`.
         """
         if not question.strip():
             raise UserError("the question is empty")
         _check_text("the question", question)
-        return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(k, profile))
+        return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(how))
 
     def explain(
-        self, question: str, filters: Filters | None = None, *, k: int | None = None, profile: Way | None = None
+        self, question: str, filters: Filters | None = None, **how: Unpack[How]
     ) -> tuple[Evidence, list[QueryRun]]:
         """The evidence for a question, and the queries that found it: AQL, bind variables, rows and ms, in order."""
         with noted() as runs:
-            evidence = self.search(question, filters, k=k, profile=profile)
+            evidence = self.search(question, filters, **how)
         return evidence, runs
 
-    def ask(
-        self, question: str, filters: Filters | None = None, *, k: int | None = None, profile: Way | None = None
-    ) -> Answer:
-        """An answer whose every claim cites evidence; extractive when no chat model is configured."""
-        evidence = self.search(question, filters, k=k, profile=profile)
+    def ask(self, question: str, filters: Filters | None = None, **how: Unpack[How]) -> Answer:
+        """An answer whose every claim cites evidence; extractive when no chat model is configured. `how` as in `search`."""
+        evidence = self.search(question, filters, **how)
         return answer(evidence, self.models.chat, self._similarity)
 
-    def _profile(self, k: int | None, way: Way | None) -> Profile:
-        chosen = self.settings.retrieve
-        wanted = k or chosen.k
-        return Profile(
-            wanted, max(chosen.leg_k, wanted), chosen.rrf_k, chosen.hops, chosen.neighbours, chosen.token_budget,
-            way or chosen.profile, chosen.entities, chosen.summaries, chosen.anchors, chosen.clip_hops, chosen.eta, chosen.clip_edges,
-            chosen.vector_weight, chosen.text_weight,
-        )  # fmt: skip
+    def _profile(self, how: How) -> Profile:
+        """How retrieval goes: the settings, and what was chosen for one question. None leaves a setting as it is."""
+        given = {name: value for name, value in how.items() if value is not None}
+        chosen = self.settings.retrieve.chosen(given).model_dump()
+        way, k, leg_k = chosen.pop("profile"), chosen.pop("k"), chosen.pop("leg_k")
+        return Profile(way=way, k=k, leg_k=max(leg_k, k), **chosen)
 
     # --- the graph itself -----------------------------------------------------------------------------------------------
 

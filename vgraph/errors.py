@@ -9,6 +9,7 @@ VGraphError
 │   └── SidecarError       a subtitle, caption or metadata file cannot be read: path, line
 ├── ModelError             a model or its endpoint failed after retries: which stage, which model
 │   ├── BadReply           it answered, but unusably: malformed, truncated, refused or empty; or was asked too much
+│   ├── NoLogprobs         an endpoint gives no log-probabilities, which a rater cannot do without
 │   └── MissingDependency  a model needs a package that is not installed: the command that adds it
 ├── StoreError             the database refused: collection, ArangoDB error number
 │   └── Unavailable        the database cannot be reached; nothing was written
@@ -102,6 +103,10 @@ class BadReply(ModelError):  # noqa: N818 - reads as the fact it states
     ) -> None:
         super().__init__(message, stage=stage, model=model)
         self.kind, self.usage, self.said = kind, usage, said
+
+
+class NoLogprobs(ModelError):  # noqa: N818
+    """An endpoint gives no log-probabilities; asking again does not help."""
 
 
 class MissingDependency(ModelError):  # noqa: N818

@@ -115,7 +115,8 @@ class ModelSettings(Section):
 
     caption: openai, transformers. transcribe: openai, faster-whisper, whisperx. diarize: whisperx.
     embed: openai, sentence-transformers, wordllama. image_embed: transformers,
-    sentence-transformers. detect: transformers, onnx, motion. read: rapidocr. chat: openai. `auto` takes the first that is configured,
+    sentence-transformers. detect: transformers, onnx, motion. read: rapidocr. chat: openai. rerank: sentence-transformers. intent: openai,
+    transformers. `auto` takes the first that is configured,
     or installed with its weights on this disk; it downloads nothing (see `vgraph doctor`).
     """
 
@@ -127,6 +128,8 @@ class ModelSettings(Section):
     detect: str = "auto"
     read: str = "auto"
     chat: str = "auto"
+    rerank: str = "none"
+    intent: str = "none"
     openai_base_url: str | None = None
     openai_api_key: SecretStr | None = None
     openai_chat_model: str | None = None
@@ -252,7 +255,7 @@ class IdentitySettings(Section):
 class RetrieveSettings(Section):
     """How evidence is found and packed. `profile`: how a question enters the graph (see README, "Profiles")."""
 
-    profile: Literal["chunks", "entities", "clips", "summaries", "rank", "auto"] = "auto"
+    profile: Literal["chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto"] = "auto"
     k: int = Field(10, ge=1)
     leg_k: int = Field(30, ge=1)
     rrf_k: int = Field(60, ge=1)
@@ -267,6 +270,27 @@ class RetrieveSettings(Section):
     clip_edges: Names = ("NEXT_CHUNK", "SIMILAR_TO")
     vector_weight: float = Field(1.0, ge=0)
     text_weight: float = Field(1.0, ge=0)
+    fusion: Literal["rrf", "weighted"] = "rrf"
+    rerank: int = Field(50, ge=0)
+    mmr: float | None = Field(None, ge=0, le=1)
+    cascade: Literal["window", "days"] = "window"
+    enough: int = Field(5, ge=1)
+    graph_edges: Names = ("NEXT_CHUNK", "SIMILAR_TO", "HAS_ENTITY", "LINKS_TO", "IN_SUMMARY")
+    graph_nodes: int = Field(500, ge=1)
+    intent: Literal["none", "frames", "captions"] = "none"
+    intent_threshold: float = Field(3.25, ge=1, le=5)
+    intent_frames: int = Field(4, ge=1)
+    order: Literal["time", "score"] = "time"
+    pack: Literal["text", "json", "messages"] = "text"
+
+    def chosen(self, given: Mapping[str, Any]) -> RetrieveSettings:
+        """These settings with some of them otherwise. Raises UserError for a name or a value that does not fit."""
+        try:
+            return RetrieveSettings(**{**self.model_dump(), **given})
+        except ValidationError as error:
+            raise UserError(
+                "; ".join(f"{item['loc'][0]}: {item['msg'].removeprefix('Value error, ')}" for item in error.errors())
+            ) from None
 
 
 class ServeSettings(Section):

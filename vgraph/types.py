@@ -423,11 +423,16 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk found by a query. `ranks` gives its place (from 1) in each leg that found it; `score` is the fused score."""
+    """A chunk found by a query. `ranks` gives its place (from 1) in each leg that found it; `score` is the fused score.
+
+    `scores`: what the legs and a reranker gave it, where that is known; `level`: the level of a search for relations that found it.
+    """
 
     chunk: str
     score: float
     ranks: Mapping[str, int]
+    scores: Mapping[str, float] = field(default_factory=dict)
+    level: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,6 +492,69 @@ class EvidenceRelation:
     supporting_text: str
     confidence: float
     hop: int
+    level: str = ""
+    """The level of a search for relations that found it (retrieve/cascade.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """How much a frame of a chunk (`offset_ms`, `asset` where it is kept), or without `offset_ms` its text, bears on a question, 1 to 5.
+
+    `levels` are the probabilities of the five levels, `score` the level to expect (VideoStir, section "intent"). None: the model gave no
+    usable reply, and the frame was neither kept nor dropped for it.
+    """
+
+    chunk: str
+    offset_ms: int | None
+    asset: str | None
+    score: float | None
+    levels: tuple[float, ...] = ()
+    kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphNode:
+    """A vertex of a subgraph: `features` is its embedding, None where it has none or where it may tell what was known only later.
+
+    `hop` is its distance from the nearest anchor, `score` that of an anchor; times are UTC ms, None for what has none.
+    """
+
+    id: str
+    kind: str
+    text: str
+    features: tuple[float, ...] | None
+    hop: int
+    score: float = 0.0
+    start_ms: int | None = None
+    end_ms: int | None = None
+    camera: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """The part of the graph around a question, as graph neural networks take it.
+
+    Nodes have numbers, their places in `nodes`. `edge_index` is 2 x E: sources, then targets; `edge_type` E numbers into
+    `relation_types`, which are collections and, for edges of LINKS_TO, their relation; `edge_attributes` E rows of `edge_attribute_names`
+    (seconds from `origin_ms`, 0 where an edge has no such attribute); `edge_ids` and `edge_texts` what they are and what they say.
+    `anchors` are numbers of nodes; `vector` is the question in the space of the features.
+    """
+
+    question: str
+    vector: tuple[float, ...]
+    nodes: tuple[SubgraphNode, ...]
+    relation_types: tuple[str, ...]
+    edge_index: tuple[tuple[int, ...], tuple[int, ...]]
+    edge_type: tuple[int, ...]
+    edge_attribute_names: tuple[str, ...]
+    edge_attributes: tuple[tuple[float, ...], ...]
+    edge_ids: tuple[str, ...]
+    edge_texts: tuple[str, ...]
+    anchors: tuple[int, ...]
+    origin_ms: int = 0
+    dimension: int = 0
+    model: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -548,6 +616,13 @@ class Evidence:
     summaries: tuple[EvidenceSummary, ...] = ()
     way: str = "chunks"
     """How the question entered the graph; see retrieve/profiles.py."""
+    levels: tuple[str, ...] = ()
+    """The levels that a search for relations asked, strict ones first; `hits` and `relations` tell which level found them."""
+    ratings: tuple[Rating, ...] = ()
+    """What a rater made of frames or captions; those below the threshold led to what is not in `chunks` any more."""
+    graph: Subgraph | None = None
+    """The subgraph around the question, of the profile `graph`."""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,8 @@ def test_a_bare_machine_embeds_by_wordllama_finds_motion_and_says_what_is_missin
         "detect": "motion",
         "read": "none",
         "chat": "none",
+        "rerank": "none",
+        "intent": "none",
     }
     assert isinstance(models.embed, WordLlamaEmbedder)
     assert isinstance(models.detect, MotionDetector)
@@ -113,6 +115,8 @@ def test_installed_models_with_weights_here_come_before_the_offline_ones(full):
         "detect": "transformers:PekingU/rtdetr_v2_r18vd",
         "read": "rapidocr",
         "chat": "none",
+        "rerank": "none",
+        "intent": "none",
     }
     assert models.embed is not None
     assert models.embed.name == "sentence-transformers:BAAI/bge-small-en-v1.5"
@@ -134,6 +138,15 @@ def test_auto_never_picks_a_stand_in(monkeypatch):
     monkeypatch.setattr(choosing, "installed", lambda package: False)
     assert choose(Wanted()).embed is None
     assert isinstance(choose(Wanted(embed="hash")).embed, HashEmbedder)
+
+
+def test_what_costs_a_search_more_is_chosen_only_where_it_is_asked_for(full):
+    asked = choose(Wanted(rerank="auto", intent="auto"))
+    assert specs(asked)["rerank"] == "sentence-transformers:cross-encoder/ms-marco-MiniLM-L6-v2"
+    assert specs(asked)["intent"] == "transformers:HuggingFaceTB/SmolVLM-500M-Instruct"
+    assert choose(Wanted()).rerank is choose(Wanted()).intent is None
+    rater = choose(Wanted(**ENDPOINT, intent="auto")).intent
+    assert rater is not None and rater.name == "openai:v"
 
 
 def test_none_switches_off(bare):

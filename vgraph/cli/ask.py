@@ -12,7 +12,7 @@ Explain = Annotated[
     bool, typer.Option("--explain", help="Also how it was found: what was understood, every query, its rows and time.")
 ]
 Profile = Annotated[
-    Literal["chunks", "entities", "clips", "summaries", "rank", "auto"] | None,
+    Literal["chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto"] | None,
     typer.Option(help="How the question enters the graph (default: VGRAPH_RETRIEVE__PROFILE)."),
 ]
 

@@ -116,3 +116,25 @@ class ChatModel(Protocol):
         max_tokens: int = 1024,
         temperature: float = 0.0,
     ) -> Completion: ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Reads a question and texts together: a score each, the higher the better, comparable within one question."""
+
+    name: str
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]: ...
+
+
+@runtime_checkable
+class Rater(Protocol):
+    """Rates how much a frame (JPEG bytes) or a text bears on a question: the probabilities of the levels 1 to 5.
+
+    `at_once` is how many it may be asked at the same time. Raises BadReply where one thing cannot be rated, ModelError where nothing can.
+    """
+
+    name: str
+    at_once: int
+
+    def rate(self, question: str, seen: bytes | str) -> tuple[float, ...]: ...

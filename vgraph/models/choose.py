@@ -13,8 +13,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vgraph.errors import MissingDependency, UserError
-from vgraph.models import Captioner, ChatModel, Detector, Diarizer, Embedder, ImageEmbedder, Reader, Transcriber
+from vgraph.models import (
+    Captioner,
+    ChatModel,
+    Detector,
+    Diarizer,
+    Embedder,
+    ImageEmbedder,
+    Rater,
+    Reader,
+    Reranker,
+    Transcriber,
+)
 from vgraph.models.captions import DIMENSIONS, VisionCaptioner
+from vgraph.models.cross_encoder import DEFAULT_RERANKER, CrossEncoderReranker
 from vgraph.models.endpoint import Endpoint
 from vgraph.models.faster_whisper import FasterWhisper
 from vgraph.models.loading import cached, command, installed, is_path
@@ -24,16 +36,29 @@ from vgraph.models.onnx import OnnxDetector
 from vgraph.models.openai import OpenAIChat, OpenAIEmbedder
 from vgraph.models.openai_speech import OpenAITranscriber
 from vgraph.models.rapidocr import RapidReader
+from vgraph.models.rating import OpenAIRater
 from vgraph.models.sentence_transformers import SentenceTransformerEmbedder, SentenceTransformerImages
 from vgraph.models.transformers import TransformersDetector, TransformersImages
-from vgraph.models.transformers_vision import TransformersCaptioner
+from vgraph.models.transformers_rating import TransformersRater
+from vgraph.models.transformers_vision import DEFAULT_CAPTIONER, TransformersCaptioner
 from vgraph.models.voice import Voice, gate
 from vgraph.models.whisperx import DIARIZATION, WhisperX, WhisperXDiarizer
 from vgraph.models.wordllama import WordLlamaEmbedder
 from vgraph.types import Usage
 
 ENTITY_TYPES: Final = ("person", "vehicle", "object", "location", "organisation", "event", "animal")
-NEEDS: Final = ("caption", "transcribe", "diarize", "embed", "image_embed", "detect", "read", "chat")
+NEEDS: Final = (
+    "caption",
+    "transcribe",
+    "diarize",
+    "embed",
+    "image_embed",
+    "detect",
+    "read",
+    "chat",
+    "rerank",
+    "intent",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +73,8 @@ class Wanted:
     detect: str = "auto"
     read: str = "auto"
     chat: str = "auto"
+    rerank: str = "none"
+    intent: str = "none"
     openai_base_url: str | None = None
     openai_api_key: str | None = None
     openai_chat_model: str | None = None
@@ -90,6 +117,8 @@ class Models:
     detect: Detector | None
     read: Reader | None
     chat: ChatModel | None
+    rerank: Reranker | None
+    intent: Rater | None
     picked: tuple[Pick, ...]
     endpoint: Endpoint | None = None
 
@@ -188,7 +217,7 @@ PROVIDERS: Final[Mapping[str, Mapping[str, Provider]]] = {
         "transformers": Provider(
             _local_vision,
             ("transformers", "torch"),
-            default="HuggingFaceTB/SmolVLM-500M-Instruct",
+            default=DEFAULT_CAPTIONER,
             weights="model.safetensors",
         ),
     },
@@ -263,6 +292,23 @@ PROVIDERS: Final[Mapping[str, Mapping[str, Provider]]] = {
         ),
     },
     "chat": {"openai": _openai(OpenAIChat, "openai_chat_model")},
+    "rerank": {
+        "sentence-transformers": Provider(
+            lambda order: CrossEncoderReranker(order.model, **order.loading),
+            ("sentence_transformers",),
+            default=DEFAULT_RERANKER,
+            weights="model.safetensors",
+        ),
+    },
+    "intent": {
+        "openai": _openai(OpenAIRater, "openai_vision_model"),
+        "transformers": Provider(
+            lambda order: TransformersRater(order.model, **order.loading),
+            ("transformers", "torch"),
+            default=DEFAULT_CAPTIONER,
+            weights="model.safetensors",
+        ),
+    },
 }
 """For each need its providers, the ones `auto` prefers first."""
 

@@ -24,6 +24,8 @@ EXTRAS: Final = {
     "faster_whisper": "audio",
     "whisperx": "whisperx",
     "rapidocr": "ocr",
+    "peft": "train",
+    "torch_geometric": "graph",
 }
 """The extra of vgraph that brings each package in; empty for the core's own."""
 

@@ -79,6 +79,16 @@ class OpenAIChat:
                 raise
         raise AssertionError("unreachable")
 
+    def reply(self, messages: Sequence[Message], *, max_tokens: int, **extra: Any) -> dict[str, Any]:
+        """The server's reply as it came, to a request with fields of its own (`logprobs`); nothing is asked again."""
+        while True:
+            body = self._body(messages, None, None, (), max_tokens, 0.0) | extra
+            try:
+                return self._endpoint.ask(self._stage, self.name, _completing(body))
+            except EndpointError as error:
+                if error.too_long or not self._adapted(error, None, body):
+                    raise
+
     def _bad_reply(self, fault: _Unusable, spent: Usage) -> BadReply:
         what = f"{self.name} gave an unusable reply ({fault.kind}): {fault}"
         return BadReply(what, kind=fault.kind, stage=self._stage, model=self.name, usage=spent, said=fault.said)

@@ -13,15 +13,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
+from vgraph.retrieve.cascade import ENOUGH, Form
 from vgraph.retrieve.intent import question_kind
 from vgraph.retrieve.walks import page_rank
 from vgraph.store import Store
 from vgraph.types import EvidenceSummary, Filters, Hit
 
-Way = Literal["chunks", "entities", "clips", "summaries", "rank", "auto"]
+Way = Literal["chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto"]
 WAYS: tuple[Way, ...] = get_args(Way)
+Fusion = Literal["rrf", "weighted"]
+IntentBy = Literal["none", "frames", "captions"]
+Order = Literal["time", "score"]
+PackForm = Literal["text", "json", "messages"]
 WIDE = re.compile(
     r"\b(?:summar\w*|overview|overall|in general|main(?:ly)?|topics?|themes?|what (?:all )?(?:happened|went on|was going on)"
     r"|(?:whole|entire|all) (?:day|week|month))\b",
@@ -38,7 +43,10 @@ class Profile:
     """How retrieval goes. way: see above; k: chunks returned; leg_k: candidates of each search; rrf_k: constant of reciprocal rank
     fusion; hops: of relations, 0 to 4; neighbours: chunks before and after; entities, summaries: how many of them lead to chunks;
     anchors, clip_hops, eta, clip_edges: of the clip graph (VideoStir: N=3, L=2, eta=0.4); vector_weight, text_weight: of meaning and
-    words among chunks.
+    words among chunks; fusion: of the two, by rank or by score; rerank: how many candidates a reranker reads, where there is one;
+    mmr: relevance against novelty (1: relevance alone), None: no diversifying; cascade, enough: of the search for relations;
+    graph_edges, graph_nodes: of the subgraph; intent: what a rater looks at, intent_threshold: what it keeps, from 1 to 5,
+    intent_frames: how many frames of a clip it sees; order and pack: of the evidence's text.
     """
 
     k: int = 10
@@ -56,6 +64,50 @@ class Profile:
     clip_edges: tuple[str, ...] = ("NEXT_CHUNK", "SIMILAR_TO")
     vector_weight: float = 1.0
     text_weight: float = 1.0
+    fusion: Fusion = "rrf"
+    rerank: int = 50
+    mmr: float | None = None
+    cascade: Form = "window"
+    enough: int = ENOUGH
+    graph_edges: tuple[str, ...] = ("NEXT_CHUNK", "SIMILAR_TO", "HAS_ENTITY", "LINKS_TO", "IN_SUMMARY")
+    graph_nodes: int = 500
+    intent: IntentBy = "none"
+    intent_threshold: float = 3.25
+    intent_frames: int = 4
+    order: Order = "time"
+    pack: PackForm = "text"
+
+
+class How(TypedDict, total=False):
+    """What a caller may choose for one question; what is left out, or None, is as the settings (`retrieve.*`) say. See Profile."""
+
+    k: int | None
+    profile: Way | None
+    leg_k: int | None
+    rrf_k: int | None
+    hops: int | None
+    neighbours: int | None
+    token_budget: int | None
+    entities: int | None
+    summaries: int | None
+    anchors: int | None
+    clip_hops: int | None
+    eta: float | None
+    clip_edges: tuple[str, ...] | None
+    vector_weight: float | None
+    text_weight: float | None
+    fusion: Fusion | None
+    rerank: int | None
+    mmr: float | None
+    cascade: Form | None
+    enough: int | None
+    graph_edges: tuple[str, ...] | None
+    graph_nodes: int | None
+    intent: IntentBy | None
+    intent_threshold: float | None
+    intent_frames: int | None
+    order: Order | None
+    pack: PackForm | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,5 +215,5 @@ def _hits(rows: Sequence[Mapping[str, Any]], leg: str) -> tuple[Hit, ...]:
 
 
 _WAYS: Mapping[Way, Callable[[_Question], tuple[Hit, ...]]] = {
-    "chunks": _chunks, "entities": _entities, "clips": _clips, "rank": _rank,
+    "chunks": _chunks, "entities": _entities, "clips": _clips, "rank": _rank, "relations": _chunks, "graph": _chunks,
 }  # fmt: skip
