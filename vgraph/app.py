@@ -43,7 +43,7 @@ from vgraph.media.paths import checked_path
 from vgraph.models import Embedder
 from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
-from vgraph.retrieve import Profile, retrieve
+from vgraph.retrieve import Profile, asked, retrieve
 from vgraph.retrieve.analytics import ALLEN, Analytics
 from vgraph.retrieve.profiles import How
 from vgraph.retrieve.search import QueryVectors
@@ -393,8 +393,22 @@ class VGraph:
         start: str | datetime | None = None,
         end: str | datetime | None = None,
         not_after: str | datetime | None = None,
+        places: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        entity_types: Sequence[str] | None = None,
+        relation_types: Sequence[str] | None = None,
+        modalities: Sequence[str] | None = None,
+        speakers: Sequence[str] | None = None,
+        time_of_day: str | Sequence[int] | None = None,
+        weekdays: Sequence[str | int] | None = None,
+        as_of: str | datetime | None = None,
     ) -> Filters:
-        """Filters from what people write: cameras by label or key, times as ISO 8601 (naive ones in the cameras' zone)."""
+        """Filters from what people write: cameras by label or key, entities by name or key, times as ISO 8601 (naive ones in the cameras'
+        zone), `time_of_day` such as `22:00-06:00`, weekdays by name or number (1 is Monday).
+
+        Raises UserError for what cannot be read, NotFoundError for what the graph does not know; both say what can be given.
+        """
         known = self._store.cameras()
         keys = None if cameras is None else tuple(_camera(name, known) for name in cameras)
         zones = {c["tz"] for c in known if keys is None or c["_key"] in keys}
@@ -404,7 +418,35 @@ class VGraph:
             raise UserError(f"nothing lies between {start} and {end}: the start must be before the end")
         for document in documents or ():
             self._document(document)
-        return Filters(keys, None if documents is None else tuple(documents), *times)
+        self._check_terms(tags=tags, entity_types=entity_types, relation_types=relation_types, speakers=speakers)
+        return Filters(
+            keys, _tuple(documents), *times,
+            places=None if places is None else tuple(_place(place, known) for place in places),
+            tags=_tuple(tags),
+            entities=None if entities is None else tuple(key for name in entities for key in self._entities(name)),
+            entity_types=_tuple(entity_types), relation_types=_tuple(relation_types),
+            modalities=None if modalities is None else asked.modalities(modalities), speakers=_tuple(speakers),
+            time_of_day=None if time_of_day is None else asked.time_of_day(time_of_day),
+            weekdays=None if weekdays is None else asked.weekdays(weekdays),
+            as_of=None if as_of is None else moment(as_of, zone),
+        )  # fmt: skip
+
+    def _check_terms(self, **terms: Sequence[str] | None) -> None:
+        """Raise NotFoundError for a tag, type or speaker that nothing in the graph bears."""
+        given = {name: values for name, values in terms.items() if values}
+        unknown = self._store.narrowing.unknown(given) if given else {}
+        for what, values in unknown.items():
+            if values:
+                raise NotFoundError(
+                    f"nothing in the graph has {TERMS[what]} {values[0]!r}; {KNOWN[what]} shows which there are"
+                )
+
+    def _entities(self, name: str) -> list[str]:
+        """Keys of the entities of a name or key."""
+        found = self._store.identities.find(name)
+        if not found:
+            raise NotFoundError(f"no entity {name!r}; `vgraph entities list` shows who there is")
+        return [row["_key"] for row in found]
 
     def search(self, question: str, filters: Filters | None = None, **how: Unpack[How]) -> Evidence:
         """Evidence for a question: chunks, entities and relations, packed within the token budget.
@@ -581,6 +623,19 @@ class VGraph:
         return found
 
 
+TERMS = {
+    "tags": "the tag",
+    "entity_types": "the entity type",
+    "relation_types": "the relation type",
+    "speakers": "the speaker",
+}
+KNOWN = {
+    "tags": "`vgraph documents`",
+    "entity_types": "`vgraph entities list`",
+    "relation_types": "`vgraph analytics interactions`",
+    "speakers": "`vgraph aql 'FOR u IN utterances RETURN DISTINCT u.speaker'`",
+}
+
 EMBEDDED_TEXT: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "chunks": lambda record: record["text"] or NOTHING,
     "entities": entity_text,
@@ -686,6 +741,10 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
+def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)
+
+
 def _camera(name: str, known: Sequence[Mapping[str, Any]]) -> str:
     wanted = camera_key(name)
     for camera in known:
@@ -693,6 +752,15 @@ def _camera(name: str, known: Sequence[Mapping[str, Any]]) -> str:
             return str(camera["_key"])
     labels = ", ".join(camera["label"] for camera in known) or "none yet"
     raise NotFoundError(f"no camera {name!r}; there are: {labels}")
+
+
+def _place(name: str, known: Sequence[Mapping[str, Any]]) -> str:
+    """A place as the cameras bear it. Raises NotFoundError."""
+    places = sorted({camera["place"] for camera in known if camera["place"]})
+    for place in places:
+        if place.casefold() == name.strip().casefold():
+            return str(place)
+    raise NotFoundError(f"no camera's place is {name!r}; there are: {', '.join(places) or 'none yet'}")
 
 
 def _files(path: Path) -> list[Path]:

@@ -11,7 +11,7 @@ import httpx
 
 from vgraph.errors import MediaError, ModelError, NotFoundError, StoreError, Unavailable, UserError, VGraphError
 
-Filter = Sequence[str] | str | int | None
+Filter = Sequence[str] | Sequence[str | int] | str | int | None
 
 KINDS: Final[dict[int, type[VGraphError]]] = {404: NotFoundError, 500: StoreError, 502: ModelError, 503: Unavailable}
 """The error a status stands for; the others below 500 are the caller's own (UserError)."""
@@ -43,7 +43,9 @@ class Client:
         return list(self._json("GET", "/cameras"))
 
     def search(self, question: str, **filters: Filter) -> dict[str, Any]:
-        """Evidence; filters are `cameras documents start end not_after k`."""
+        """Evidence; filters are those of VGraph.filters (`cameras documents start end not_after places tags entities entity_types
+        relation_types modalities speakers time_of_day weekdays as_of`), and `k`.
+        """
         return dict(self._json("POST", "/search", {"question": question, **filters}))
 
     def ask(self, question: str, **filters: Filter) -> dict[str, Any]:

@@ -412,13 +412,30 @@ class GraphDelta:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What may be looked at; None leaves a side open. `start_ms`/`end_ms` keep what overlaps [start_ms, end_ms)."""
+    """What may be looked at; None leaves a side open, and all sides given have to hold.
+
+    `start_ms`/`end_ms` keep what overlaps [start_ms, end_ms). `not_after`: nothing recorded later in the world has any influence, UTC ms;
+    `as_of`: nothing that the graph learnt later has, UTC ms. `places` are those of cameras, `tags` those of documents. A chunk passes
+    `entities` (keys or ids) and `entity_types` that mentions one of them, `relation_types` that states one, `modalities` that has a line of
+    one, `speakers` in which one of them speaks. `time_of_day`: minutes of the day [from, to) in the camera's zone, over midnight where
+    `to` is not later; `weekdays`: 1 (Monday) to 7, in the camera's zone. See store/narrowing.py for what else passes.
+    """
 
     cameras: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
     start_ms: int | None = None
     end_ms: int | None = None
     not_after: int | None = None
+    places: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    entities: tuple[str, ...] | None = None
+    entity_types: tuple[str, ...] | None = None
+    relation_types: tuple[str, ...] | None = None
+    modalities: tuple[str, ...] | None = None
+    speakers: tuple[str, ...] | None = None
+    time_of_day: tuple[int, int] | None = None
+    weekdays: tuple[int, ...] | None = None
+    as_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

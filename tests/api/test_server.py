@@ -268,7 +268,10 @@ BODIES = st.fixed_dictionaries(
     optional={
         "cameras": st.none() | st.lists(st.just("dock") | st.text(max_size=8), max_size=3),
         "documents": st.none() | st.lists(st.text(max_size=8), max_size=2),
-        "start": TIMES, "end": TIMES, "not_after": TIMES,
+        "start": TIMES, "end": TIMES, "not_after": TIMES, "as_of": TIMES,
+        "places": st.lists(st.text(max_size=4), max_size=2), "tags": st.lists(st.text(max_size=4), max_size=2),
+        "entities": st.lists(st.text(max_size=4), max_size=2), "modalities": st.lists(st.just("speech") | st.text(max_size=4), max_size=2),
+        "time_of_day": st.just("22:00-06:00") | st.text(max_size=11), "weekdays": st.lists(st.integers(0, 8) | st.just("mon"), max_size=3),
         "k": st.integers(-1, 300),
     },
 )  # fmt: skip

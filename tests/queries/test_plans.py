@@ -181,6 +181,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "theme_span": {"keys": KEYS},
     "theme_texts": {"keys": KEYS},
     "themes_of_document": {"document": "one"},
+    "unknown_terms": {"tags": ["night"], "entity_types": ["person"], "relation_types": ["gives"], "speakers": ["ada"]},
     "update_camera": {"key": "dock", "values": {}},
     "update_document": {"key": "one", "values": {}},
     "update_entities": {"records": []},
@@ -250,6 +251,7 @@ WHOLE: dict[str, set[str]] = {
 """Collections a query is meant to read whole: it lists them."""
 
 INTENDED: dict[str, set[str]] = {
+    "unknown_terms": {"tags", "type_name", "relation", "speaker"},
     "assets_of_chunks": {"primary", "chunk", "document_index"},
     "chunks_before": {"document_index"},
     "document_state": {"primary"},

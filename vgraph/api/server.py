@@ -41,6 +41,9 @@ MAX_BODY: Final = 1 << 20
 """Bytes; a question with a thousand cameras fits many times."""
 
 
+Words = Annotated[list[str] | None, Field(max_length=1000)]
+
+
 class Query(BaseModel):
     """A question and what may be looked at. Times are ISO 8601; naive ones are in the cameras' zone."""
 
@@ -52,7 +55,22 @@ class Query(BaseModel):
     start: str | None = Field(None, description="Only what was recorded from this time on.")
     end: str | None = Field(None, description="Only what was recorded before this time.")
     not_after: str | None = Field(None, description="Nothing recorded after this time may influence the result.")
+    as_of: str | None = Field(None, description="Only what the graph had learnt by this time.")
+    places: Words = Field(None, description="Places of cameras.")
+    tags: Words = Field(None, description="Tags of documents.")
+    entities: Words = Field(None, description="Names or keys: only where one of them occurs.")
+    entity_types: Words = Field(None, description="Only where an entity of one of these types occurs.")
+    relation_types: Words = Field(None, description="Only where a relation of one of these types is stated.")
+    modalities: Words = Field(None, description="caption, speech, ocr, detection, fused.")
+    speakers: Words = Field(None, description="Only where one of them speaks.")
+    time_of_day: str | None = Field(None, description="In the cameras' zones, such as 22:00-06:00.")
+    weekdays: Annotated[list[str | int] | None, Field(max_length=7)] = Field(
+        None, description="In the cameras' zones: names, or 1 (Monday) to 7."
+    )
     k: int | None = Field(None, ge=1, le=200, description="How many chunks to find; null is the server's own number.")
+
+
+FILTERS: Final = set(Query.model_fields) - {"question", "k"}
 
 
 class Problem(BaseModel):
@@ -123,9 +141,7 @@ def create(graph: VGraph, token: str | None = None, *, local: bool = False) -> F
 
 
 def _filters(graph: VGraph, query: Query) -> Filters:
-    return graph.filters(
-        cameras=query.cameras, documents=query.documents, start=query.start, end=query.end, not_after=query.not_after
-    )
+    return graph.filters(**query.model_dump(include=FILTERS))
 
 
 def _json(value: Any) -> Response:

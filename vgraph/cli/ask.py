@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from vgraph.cli.console import After, Before, Cameras, Count, Documents, Json, NotAfter, filters, opened, print_json
+from vgraph.cli.console import Count, Json, Narrowed, narrowed, opened, print_json
 
 Explain = Annotated[
     bool, typer.Option("--explain", help="Also how it was found: what was understood, every query, its rows and time.")
@@ -17,16 +17,15 @@ Profile = Annotated[
 ]
 
 
+@narrowed()
 def search(
-    query: str, camera: Cameras = None, document: Documents = None, after: After = None, before: Before = None,
-    not_after: NotAfter = None, k: Count = None, profile: Profile = None, explain: Explain = False, json: Json = False,
+    query: str, chosen: Narrowed, k: Count = None, profile: Profile = None, explain: Explain = False, json: Json = False,
 ) -> None:  # fmt: skip
     """Find chunks, entities and relations for a question, without answering it."""
     from vgraph import terminal
 
     with opened() as graph:
-        chosen = filters(graph, camera, document, after, before, not_after)
-        found, runs = graph.explain(query, chosen, k=k, profile=profile)
+        found, runs = graph.explain(query, graph.filters(**chosen), k=k, profile=profile)
         zones = {} if json else graph.zones()
     if json:
         print_json({"evidence": found, "queries": runs} if explain else found)
@@ -36,15 +35,15 @@ def search(
         terminal.explained(found, runs)
 
 
+@narrowed()
 def ask(
-    question: str, camera: Cameras = None, document: Documents = None, after: After = None, before: Before = None,
-    not_after: NotAfter = None, k: Count = None, profile: Profile = None, json: Json = False,
+    question: str, chosen: Narrowed, k: Count = None, profile: Profile = None, json: Json = False,
 ) -> None:  # fmt: skip
     """Answer a question; every claim cites the camera, the time and the clip it rests on."""
     from vgraph import terminal
 
     with opened() as graph:
-        given = graph.ask(question, filters(graph, camera, document, after, before, not_after), k=k, profile=profile)
+        given = graph.ask(question, graph.filters(**chosen), k=k, profile=profile)
         zones = {} if json else graph.zones()
     if json:
         print_json(given)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from vgraph.cli.console import After, Before, Cameras, Json, filters, opened, print_json
+from vgraph.cli.console import After, Before, Cameras, Json, opened, print_json
 from vgraph.errors import UserError
 
 if TYPE_CHECKING:
@@ -178,7 +178,9 @@ def coverage(
     from vgraph import terminal
 
     with opened() as graph:
-        rows = graph.clocks().coverage(filters(graph, camera, None, after, before, None), join_ms=_ms("--join", join))
+        rows = graph.clocks().coverage(
+            graph.filters(cameras=camera or None, start=after, end=before), join_ms=_ms("--join", join)
+        )
     if json:
         print_json(rows)
     else:

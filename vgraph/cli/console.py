@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json as jsonlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +19,6 @@ from vgraph.errors import VGraphError
 if TYPE_CHECKING:
     from vgraph.app import VGraph
     from vgraph.settings import Settings
-    from vgraph.types import Filters
 
 INTERRUPTED = 130
 NOBODY_READS = 141
@@ -67,17 +68,44 @@ def as_json(ctx: typer.Context, wanted: bool) -> bool:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.", callback=as_json)]
-Cameras = Annotated[
-    list[str] | None, typer.Option("--camera", "-c", help="Only this camera (label or key); may be repeated.")
-]
-Documents = Annotated[
-    list[str] | None, typer.Option("--document", "-d", help="Only this document (key); may be repeated.")
-]
+Words = list[str] | None
+Cameras = Annotated[Words, typer.Option("--camera", "-c", help="Only this camera (label or key); may be repeated.")]
+Documents = Annotated[Words, typer.Option("--document", "-d", help="Only this document (key); may be repeated.")]
 After = Annotated[str | None, typer.Option("--from", help="Only what was recorded from this time on, ISO 8601.")]
 Before = Annotated[str | None, typer.Option("--to", help="Only what was recorded before this time, ISO 8601.")]
 NotAfter = Annotated[
     str | None, typer.Option("--not-after", help="Nothing recorded after this time may influence the result, ISO 8601.")
 ]
+AsOf = Annotated[str | None, typer.Option("--as-of", help="Only what the graph had learnt by this time, ISO 8601.")]
+Places = Annotated[Words, typer.Option("--place", help="Only cameras at this place; may be repeated.")]
+Tags = Annotated[Words, typer.Option("--tag", help="Only documents with this tag; may be repeated.")]
+Entities = Annotated[
+    Words, typer.Option("--entity", help="Only where this entity (name or key) occurs; may be repeated.")
+]
+EntityTypes = Annotated[
+    Words, typer.Option("--entity-type", help="Only where an entity of this type occurs; may be repeated.")
+]
+RelationTypes = Annotated[
+    Words, typer.Option("--relation", help="Only where a relation of this type is stated; may be repeated.")
+]
+Modalities = Annotated[
+    Words, typer.Option("--modality", help="Only caption, speech, ocr, detection or fused; may be repeated.")
+]
+Speakers = Annotated[Words, typer.Option("--speaker", help="Only where this speaker speaks; may be repeated.")]
+TimeOfDay = Annotated[
+    str | None, typer.Option(help="Only at this time of day in the camera's zone, such as 22:00-06:00.")
+]
+Weekdays = Annotated[
+    Words, typer.Option("--weekday", help="Only on this day (mon, 1 to 7) in the camera's zone; may be repeated.")
+]
+NARROWING: dict[str, Any] = {
+    "cameras": Cameras, "documents": Documents, "start": After, "end": Before, "not_after": NotAfter, "as_of": AsOf, "places": Places,
+    "tags": Tags, "entities": Entities, "entity_types": EntityTypes, "relation_types": RelationTypes, "modalities": Modalities,
+    "speakers": Speakers, "time_of_day": TimeOfDay, "weekdays": Weekdays,
+}  # fmt: skip
+"""The filters of VGraph.filters as options."""
+Narrowed = dict[str, Any]
+"""Filters as they were given: keyword arguments of VGraph.filters."""
 Count = Annotated[int | None, typer.Option("--k", min=1, help="How many chunks to find (default: VGRAPH_RETRIEVE__K).")]
 
 
@@ -107,7 +135,26 @@ def print_json_line(value: Any) -> None:
     sys.stdout.flush()
 
 
-def filters(graph: VGraph, cameras: list[str] | None, documents: list[str] | None, *times: str | None) -> Filters:
-    start, end, not_after = times
-    given = {"cameras": cameras or None, "documents": documents or None}
-    return graph.filters(**given, start=start, end=end, not_after=not_after)
+def narrowed(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of NARROWING, but those named, in place of its parameter `chosen`, where they arrive as Narrowed."""
+    options = {name: kind for name, kind in NARROWING.items() if name not in without}
+
+    def widen(command: Callable[..., None]) -> Callable[..., None]:
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(command, eval_str=True).parameters.values():
+            if parameter.name == "chosen":
+                kind = inspect.Parameter.KEYWORD_ONLY
+                parameters += [inspect.Parameter(n, kind, default=None, annotation=o) for n, o in options.items()]
+            else:
+                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+        @functools.wraps(command)
+        def widened(**given: Any) -> None:
+            chosen = {name: given.pop(name) or None for name in options}
+            command(chosen=chosen, **given)
+
+        widened.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        widened.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return widened
+
+    return widen

@@ -5,7 +5,9 @@ Its tools only read: ask, search, documents, cameras and AQL that modifies nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,20 +30,18 @@ class Tools:
     def __init__(self, graph: VGraph) -> None:
         self._graph = graph
 
-    def ask(
-        self, question: str, cameras: list[str] | None = None, start: str | None = None, end: str | None = None
-    ) -> Any:
-        """Answer a question from the recordings; claims cite their evidence. Times are ISO 8601, cameras labels or keys."""
+    def ask(self, question: str, **filters: Any) -> Any:
+        """Answer a question from the recordings; claims cite their evidence. Times are ISO 8601, cameras labels or keys, entities names or
+        keys, `time_of_day` such as 22:00-06:00; what is given narrows where is looked.
+        """
         with told():
-            answer = self._graph.ask(question, self._graph.filters(cameras=cameras, start=start, end=end))
+            answer = self._graph.ask(question, self._graph.filters(**filters))
             return {name: value for name, value in _plain(answer).items() if name != "evidence"}
 
-    def search(
-        self, question: str, cameras: list[str] | None = None, start: str | None = None, end: str | None = None
-    ) -> str:
-        """Evidence for a question, packed as text with ids, cameras and times, without an answer."""
+    def search(self, question: str, **filters: Any) -> str:
+        """Evidence for a question, packed as text with ids, cameras and times, without an answer; narrowed as in ask."""
         with told():
-            return self._graph.search(question, self._graph.filters(cameras=cameras, start=start, end=end)).text
+            return self._graph.search(question, self._graph.filters(**filters)).text
 
     def documents(self) -> Any:
         """The recordings in the graph."""
@@ -59,6 +59,20 @@ class Tools:
             return _plain(self._graph.aql(query, bind, limit=200).rows)
 
 
+def narrowed(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """A tool that takes the filters of VGraph.filters, each as a parameter of its own."""
+    given = [p for p in inspect.signature(VGraph.filters, eval_str=True).parameters.values() if p.name != "self"]
+    own = [p for p in inspect.signature(tool, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
+
+    @functools.wraps(tool)
+    def call(**values: Any) -> Any:
+        return tool(**values)
+
+    call.__signature__ = inspect.Signature([*own, *given])  # type: ignore[attr-defined]
+    call.__annotations__ = {p.name: p.annotation for p in (*own, *given)}
+    return call
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """vgraph's errors in the protocol's own form."""
@@ -71,7 +85,7 @@ def told() -> Iterator[None]:
 def server(graph: VGraph) -> MCPServer:
     """The server over one open graph."""
     made, tools = MCPServer("vgraph", instructions=INSTRUCTIONS), Tools(graph)
-    for tool in (tools.ask, tools.search, tools.documents, tools.cameras, tools.aql):
+    for tool in (narrowed(tools.ask), narrowed(tools.search), tools.documents, tools.cameras, tools.aql):
         made.add_tool(tool)
     return made
 

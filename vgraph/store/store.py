@@ -19,6 +19,7 @@ from vgraph.store.derived import Derived
 from vgraph.store.finding import Finding
 from vgraph.store.identities import Identities
 from vgraph.store.ledgers import Ledgers
+from vgraph.store.narrowing import Narrowing
 from vgraph.store.removal import Removal
 from vgraph.store.run import KEY, Transaction, filter_binds, one, run, run_by_vector, until_undisturbed
 from vgraph.store.translate import translated
@@ -95,6 +96,11 @@ class Store:
     def finding(self) -> Finding:
         """The ways into the graph beside the hybrid search over chunks."""
         return Finding(self._db)
+
+    @cached_property
+    def narrowing(self) -> Narrowing:
+        """What filters mean for the records of the graph."""
+        return Narrowing(self._db)
 
     @cached_property
     def derived(self) -> Derived:
