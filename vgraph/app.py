@@ -12,11 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
-from zoneinfo import ZoneInfo
 
 import orjson
 
 from vgraph.agents import answer
+from vgraph.agents.tools import Scope, Toolbox, toolbox
+from vgraph.agents.tools.rewinder import Rewinder
 from vgraph.errors import MediaError, NotFoundError, UserError
 from vgraph.ingest import Asked, Options, Site, Tools
 from vgraph.ingest.calls import Budget, Gates, Price, Shared
@@ -45,8 +46,10 @@ from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
 from vgraph.retrieve import Profile, asked, retrieve
 from vgraph.retrieve.analytics import ALLEN, Analytics
+from vgraph.retrieve.bounds import moment
 from vgraph.retrieve.profiles import How
 from vgraph.retrieve.search import QueryVectors
+from vgraph.retrieve.sources import Sources
 from vgraph.settings import Settings
 from vgraph.store import Store, connect
 from vgraph.store.audit import Fault
@@ -471,6 +474,12 @@ class VGraph:
         evidence = self.search(question, filters, **how)
         return answer(evidence, self.models.chat, self._similarity)
 
+    def toolbox(self) -> Toolbox:
+        """The tools of agents over this graph; they only read."""
+        images = self.models.image_embed if self._store.embedding("image") else None
+        sources = Sources(self._store, lambda: self._vectors, self._profile({}), images)
+        return toolbox(Scope(sources, rewinder=Rewinder(self.models.caption, self.settings.media.roots)))
+
     def _profile(self, how: How) -> Profile:
         """How retrieval goes: the settings, and what was chosen for one question. None leaves a setting as it is."""
         given = {name: value for name, value in how.items() if value is not None}
@@ -709,22 +718,6 @@ def _wanted(settings: Settings) -> Wanted:
     if settings.models.openai_api_key:
         chosen["openai_api_key"] = settings.models.openai_api_key.get_secret_value()
     return Wanted(**chosen)
-
-
-def moment(value: str | datetime, tz: str) -> int:
-    """UTC ms of a time; naive ones are in `tz`. Raises UserError for what is not ISO 8601, and for an unknown zone."""
-    try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else value
-        return round((found if found.tzinfo else found.replace(tzinfo=_zone(tz))).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        raise UserError(f"{value!r} is not a time: use ISO 8601, for example 2026-03-02T08:15:00+01:00") from None
-
-
-def _zone(tz: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(tz)
-    except (KeyError, ValueError, OSError):
-        raise UserError(f"time zone {tz!r} is not known: use a name such as Europe/Berlin or UTC") from None
 
 
 def to_json(value: Any, *, indent: bool = True) -> str:

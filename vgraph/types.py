@@ -663,10 +663,18 @@ class Citation:
     clock_known: bool = True
 
 
+Support = Literal["supports", "contradicts", "unclear"]
+"""What cited footage says of a claim when it is looked at again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
+    """A statement with what it rests on. `support` is what looking again said of it, and `reason` why; None: nobody looked."""
+
     text: str
     citations: tuple[Citation, ...]
+    support: Support | None = None
+    reason: str = ""
 
 
 class AnswerStatus(StrEnum):
@@ -716,7 +724,12 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`method` is `model:<name>` or `extractive` (no model wrote it: sentences of the evidence)."""
+    """`method` is `model:<name>`, `extractive` (no model wrote it: sentences of the evidence) or `rules` (worked out by queries).
+
+    `confidence` is from 0 to 1, None where nobody rated it. `choice` is the option chosen of a multiple-choice question. `partial`: the
+    budget was spent before the work was done. `run` is the key under which the run is kept in the graph. `spent` is what model calls cost,
+    by worker.
+    """
 
     question: str
     status: AnswerStatus
@@ -726,6 +739,11 @@ class Answer:
     evidence: Evidence
     warnings: tuple[str, ...] = ()
     usage: Usage = Usage()
+    confidence: float | None = None
+    choice: str | None = None
+    partial: bool = False
+    run: str | None = None
+    spent: Mapping[str, Spent] = field(default_factory=dict)
 
 
 # --- talking to models --------------------------------------------------------------------------------------------------

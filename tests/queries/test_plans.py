@@ -31,6 +31,9 @@ SIDE = {"groups": GROUPS, "speakers": ["ada"], "classes": ["truck"]}
 BINDS: dict[str, dict[str, Any]] = {
     "assets_of_chunks": {"document": "one", "keys": KEYS},
     "camera_retention": {},
+    "chunks_during": {**{name: FILTERED[name] for name in ("cameras", "documents", "start_ms", "end_ms")}, "limit": 5},
+    "search_frames": {**FILTERED, "vector": vector(), "k": 5},
+    "search_frames_exact": {**FILTERED, "vector": vector(), "k": 5},
     "chunks_before": {"document": "one", "end_ms": 5000},
     "dangling_edges": {"@collection": "LINKS_TO"},
     "document_state": {"document": "one"},
@@ -237,6 +240,7 @@ WHOLE: dict[str, set[str]] = {
     "export_collection": {"chunks"},
     "search_communities_exact": {"communities"},
     "search_entities_exact": {"entities"},
+    "search_frames_exact": {"frames"},
     "journeys": {"ADJACENT_TO"},
     "identity_near_exact": {"entities"},
     "list_cameras": {"cameras"},
@@ -254,6 +258,8 @@ INTENDED: dict[str, set[str]] = {
     "unknown_terms": {"tags", "type_name", "relation", "speaker"},
     "assets_of_chunks": {"primary", "chunk", "document_index"},
     "chunks_before": {"document_index"},
+    "chunks_during": {"camera_start"},
+    "search_frames": {"embedding"},
     "document_state": {"primary"},
     "entities_of_chunks": {"edge"},
     "entities_to_embed": {"document", "primary"},
@@ -381,6 +387,12 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             "title": "crates",
             "summary": "",
         }
+        store.claim_embedding("image", "test", DIMENSION)
+        picture = {"document": "one", "camera": "dock", "chunk": "one-0001", "asset": "a"}
+        frames = tuple(
+            {**picture, "_key": f"f{n}", "at_ms": n, "offset_ms": n, "embedding": vector()} for n in range(64)
+        )
+        store.apply(GraphDelta({"frames": frames}))
         store.apply(
             GraphDelta({"communities": (window | {"start_ms": 0, "end_ms": 9, "known_ms": 9, "embedding": vector()},)})
         )

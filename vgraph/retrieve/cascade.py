@@ -13,6 +13,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from vgraph.errors import UserError
+from vgraph.retrieve.bounds import narrowed
 from vgraph.store import Store
 from vgraph.store.analytics import Group
 from vgraph.types import Filters
@@ -20,6 +21,7 @@ from vgraph.types import Filters
 Form = Literal["window", "days"]
 """`window` (form A): exact, window twice as wide, names like these, any relation, each entity alone. `days` (form B, of many days): exact,
 the same day, all days up to the question, names like these, any relation, the target alone, the words of the question."""
+ANYWHERE = Filters()
 ENOUGH = 5
 ROWS = 100
 NAMES_READ = 50
@@ -99,9 +101,11 @@ class RelationEvidence:
 
 def search_relations(
     store: Store, asked: RelationQuery, filters: Filters, *, form: Form = "window", enough: int = ENOUGH, tz: str = "UTC",
-    by_words: Callable[[Filters], Sequence[str]] = lambda filters: (),
+    within: Filters = ANYWHERE, by_words: Callable[[Filters], Sequence[str]] = lambda filters: (),
 ) -> RelationEvidence:  # fmt: skip
     """Ask level by level until `enough` hits were found. Nothing after `filters.not_after` is ever read.
+
+    However far a level relaxes the span of the filters, what it finds lies `within` these.
 
     `by_words` finds chunks (keys) for the level `words`. Raises UserError for a query that names nothing.
     """
@@ -112,7 +116,7 @@ def search_relations(
     told: list[str] = []
     for level in FORMS[form]:
         told.append(level.name)
-        for hit in _hits(level, store, asked, _spanned(level, filters, tz), names, by_words):
+        for hit in _hits(level, store, asked, narrowed(within, _spanned(level, filters, tz)), names, by_words):
             found.setdefault(hit.id or hit.chunk, hit)
         if len(found) >= enough:
             break

@@ -57,7 +57,7 @@ def retrieve(
     around = store.stitch_chunks(keys, filters, neighbours=profile.neighbours)
     graph = _expanded(keys, store, filters, profile)
     reached = _reached(found.hits, around, graph["relations"])
-    chunks = _evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters), filters)
+    chunks = evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters), filters)
     kept, relations, text, tokens = pack(chunks, _relations(graph), profile.token_budget)
     entities = _entities(graph, filters)
     return Evidence(
@@ -122,7 +122,7 @@ def _reached(
     return sorted(reached.values(), key=lambda item: (order.get(item[1], 3), -item[2]))
 
 
-def _evidence_chunks(
+def evidence_chunks(
     reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]], filters: Filters
 ) -> list[EvidenceChunk]:
     """Chunks with the lines that lie in the asked time; one of which no line does says nothing about it."""

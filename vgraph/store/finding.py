@@ -79,6 +79,12 @@ class Finding:
             run(self._db, "community_chunks", communities=starts, vector=list(vector), k=k, **filter_binds(filters))
         )
 
+    def frames(self, vector: Sequence[float], filters: Filters, *, k: int) -> list[dict[str, Any]]:
+        """Pictures nearest to a vector of the image-text space; of filters, those of cameras, recordings and time hold here."""
+        names = ("cameras", "documents", "start_ms", "end_ms", "not_after")
+        binds = {name: value for name, value in filter_binds(filters).items() if name in names}
+        return self._near("search_frames", "search_frames_exact", {"vector": list(vector), "k": k, **binds}, k)
+
     def rank_graph(
         self, chunks: Sequence[str], entities: Sequence[str], filters: Filters, *, most: int
     ) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -17,6 +17,7 @@ from vgraph.store.clocks import Clocks
 from vgraph.store.connect import Connection
 from vgraph.store.derived import Derived
 from vgraph.store.finding import Finding
+from vgraph.store.guard import read_by
 from vgraph.store.identities import Identities
 from vgraph.store.ledgers import Ledgers
 from vgraph.store.narrowing import Narrowing
@@ -336,6 +337,12 @@ class Store:
         """Chunks that pass the filters, as evidence, by key."""
         return {row["_key"]: row for row in run(self._db, "read_chunks", keys=list(keys), **filter_binds(filters))}
 
+    def chunks_during(self, filters: Filters, *, limit: int) -> list[str]:
+        """Keys of chunks in a span, in order of time; of filters, those of cameras, recordings and the span hold here."""
+        binds = filter_binds(filters)
+        asked = {name: binds[name] for name in ("cameras", "documents", "start_ms", "end_ms")}
+        return list(run(self._db, "chunks_during", limit=limit, **asked))
+
     def coverage(self, filters: Filters) -> list[dict[str, Any]]:
         """What the asked cameras recorded in the asked time: {camera, document, start_ms, end_ms}."""
         binds = filter_binds(filters)
@@ -367,10 +374,14 @@ class Store:
         limit: int = 1000,
         timeout_s: float = 30.0,
         memory: int = 256 << 20,
+        collections: Collection[str] | None = None,
     ) -> QueryResult:
-        """Run a reading query: refused unless parse and explain show no modification, then run in a read-only transaction with limits."""
-        collections = self._reading_only(text, binds or {})
-        with translated("query"), Transaction(self._db, (), read=collections) as db:
+        """Run a reading query: refused unless parse and explain show no modification, then run in a read-only transaction with limits.
+
+        With `collections` a query that reads any other, or could do so unseen, is refused too (see guard.py).
+        """
+        read = read_by(self._db, text, binds or {}, collections)
+        with translated("query"), Transaction(self._db, (), read) as db:
             cursor: Any = db.aql.execute(
                 text,
                 bind_vars=dict(binds or {}),
@@ -384,22 +395,6 @@ class Store:
             cursor.close(ignore_missing=True)
         messages = tuple(f"{w['code']}: {w['message']}" for w in warnings)
         return QueryResult(rows, len(rows), messages, float(statistics.get("execution_time", 0.0)))
-
-    def _reading_only(self, text: str, binds: Mapping[str, Any]) -> list[str]:
-        with translated("query"):
-            plan: Any = self._db.aql.explain(text, bind_vars=dict(binds))
-            views = {view["name"] for view in self._db.views()}
-        written = [c["name"] for c in plan["collections"] if c["type"] != "read"]
-        modifying = [n["type"] for n in plan["nodes"] if n["type"] in _MODIFYING]
-        if written or modifying:
-            raise UserError(
-                f"this query would change {', '.join(written) or 'the database'}: only reading queries are run"
-            )
-        # a transaction is of collections; a view stands in the plan beside those it links
-        return [c["name"] for c in plan["collections"] if c["name"] not in views]
-
-
-_MODIFYING = frozenset({"InsertNode", "UpdateNode", "ReplaceNode", "RemoveNode", "UpsertNode"})
 
 
 def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:

@@ -1,0 +1,35 @@
+"""Tools of other packages: entry points of the group `vgraph.tools`, off unless they are named in the settings.
+
+An entry point leads to a function of a Scope and typed arguments that returns Found, as those beside this file are. Whoever names one
+trusts it: it runs in this process, and that it only reads is its own promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from typing import Final
+
+from vgraph.agents.tools.registry import Tool, tool
+from vgraph.errors import UserError
+
+GROUP: Final = "vgraph.tools"
+COST: Final = 5
+
+
+def plugged(names: Sequence[str]) -> tuple[Tool, ...]:
+    """The named tools. Raises UserError for a name that no installed package offers, or one that cannot be loaded."""
+    if not names:
+        return ()
+    offered = {point.name: point for point in entry_points(group=GROUP)}
+    made = []
+    for name in names:
+        if name not in offered:
+            raise UserError(
+                f"VGRAPH_AGENT__TOOLS: no package offers the tool {name!r}; offered: {', '.join(offered) or 'none'}"
+            )
+        try:
+            made.append(tool(offered[name].load(), cost=COST))
+        except Exception as error:  # whatever another package's import raises
+            raise UserError(f"VGRAPH_AGENT__TOOLS: the tool {name!r} cannot be loaded: {error}") from error
+    return tuple(made)
