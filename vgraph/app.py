@@ -416,14 +416,15 @@ class VGraph:
         keys = None if cameras is None else tuple(_camera(name, known) for name in cameras)
         zones = {c["tz"] for c in known if keys is None or c["_key"] in keys}
         zone = zones.pop() if len(zones) == 1 else "UTC"
-        times = [None if value is None else moment(value, zone) for value in (start, end, not_after)]
-        if times[0] is not None and times[1] is not None and times[0] >= times[1]:
+        times = (None if value is None else moment(value, zone) for value in (start, end, not_after, as_of))
+        start_ms, end_ms, known_ms, learnt_ms = times
+        if start_ms is not None and end_ms is not None and start_ms >= end_ms:
             raise UserError(f"nothing lies between {start} and {end}: the start must be before the end")
         for document in documents or ():
             self._document(document)
         self._check_terms(tags=tags, entity_types=entity_types, relation_types=relation_types, speakers=speakers)
         return Filters(
-            keys, _tuple(documents), *times,
+            keys, _tuple(documents), start_ms, end_ms, known_ms,
             places=None if places is None else tuple(_place(place, known) for place in places),
             tags=_tuple(tags),
             entities=None if entities is None else tuple(key for name in entities for key in self._entities(name)),
@@ -431,7 +432,7 @@ class VGraph:
             modalities=None if modalities is None else asked.modalities(modalities), speakers=_tuple(speakers),
             time_of_day=None if time_of_day is None else asked.time_of_day(time_of_day),
             weekdays=None if weekdays is None else asked.weekdays(weekdays),
-            as_of=None if as_of is None else moment(as_of, zone),
+            as_of=learnt_ms,
         )  # fmt: skip
 
     def _check_terms(self, **terms: Sequence[str] | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from vgraph.store import schema
 from vgraph.store.run import one, run
@@ -20,4 +20,5 @@ class Narrowing:
 
     def unknown(self, terms: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         """Of values of TERMS, by name, those that nothing in the graph bears."""
-        return one(run(self._db, "unknown_terms", **{name: list(terms.get(name, ())) for name in TERMS}))
+        binds: dict[str, Any] = {name: list(terms.get(name, ())) for name in TERMS}
+        return one(run(self._db, "unknown_terms", **binds))
