@@ -190,6 +190,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "update_entities": {"records": []},
     "update_times": {"records": [], "@collection": "chunks"},
     "window_texts": {"document": "one"},
+    "write_identities": {"records": [], "now": 5},
     "write_embeddings": {"records": [], "@collection": "chunks"},
     "write_records": {"records": [], "@collection": "chunks"},
     "copy_entity": {"source": "p1", "target": "p9"},

@@ -134,9 +134,8 @@ def document_delta(place: Place, camera: Record, document: Record) -> GraphDelta
 
 
 def utterance_record(place: Place, utterance: Utterance) -> Record:
-    key = content_key("utterance", place.document, utterance.offset_ms, utterance.speaker or "", utterance.text)
     return {
-        "_key": key,
+        "_key": utterance_key(place, utterance),
         "document": place.document,
         "camera": place.camera,
         "speaker": utterance.speaker,
@@ -147,6 +146,10 @@ def utterance_record(place: Place, utterance: Utterance) -> Record:
         "words": [[w.text, w.offset_ms, w.end_offset_ms, w.confidence] for w in utterance.words],
         **_span(place, utterance.offset_ms, utterance.end_offset_ms),
     }
+
+
+def utterance_key(place: Place, utterance: Utterance) -> str:
+    return content_key("utterance", place.document, utterance.offset_ms, utterance.speaker or "", utterance.text)
 
 
 def utterance_of(record: Record) -> Utterance:
@@ -211,7 +214,7 @@ def chunks_delta(
     """Everything a batch of chunks adds, with the ledger entry that says it is done. `after` is the segment before the batch."""
     entities = batch_entities(place, chunks)
     vertices = {
-        "chunks": tuple(_chunk(place, c, v) for c, v in zip(chunks, vectors.chunks, strict=True)),
+        "chunks": tuple(_chunk(place, c, v, recorded_ms) for c, v in zip(chunks, vectors.chunks, strict=True)),
         "frames": tuple(_frames(place, chunks, vectors.frames)),
         "entities": tuple(embedded(e, v) for e, v in zip(entities, vectors.entities, strict=True)),
         "ledger": ledger,
@@ -219,7 +222,7 @@ def chunks_delta(
     edges = {
         "PART_OF": tuple(_edge("PART_OF", _id(place, c), f"documents/{place.document}", place) for c in chunks),
         "NEXT_CHUNK": tuple(_chain(place, [*([after] if after else []), *(c.signals.segment for c in chunks)])),
-        "HAS_ENTITY": tuple(_unique(edge for c in chunks for edge in _mentions(place, c))),
+        "HAS_ENTITY": tuple(_unique(edge for c in chunks for edge in _mentions(place, c, recorded_ms))),
         "LINKS_TO": tuple(_unique(edge for c in chunks for edge in _links(place, c, recorded_ms))),
         "SEEN_IN": tuple(edge for c in chunks for edge in _seen(place, c)),
         "DEPICTS": tuple(_unique(edge for c in chunks for edge in _depicts(place, c))),
@@ -235,7 +238,16 @@ def _id(place: Place, chunk: Chunk) -> str:
     return f"chunks/{_key(place, chunk)}"
 
 
-def _chunk(place: Place, chunk: Chunk, vector: NDArray[np.float32]) -> Record:
+def senses(chunk: Chunk) -> dict[str, list[str]]:
+    """What filters ask of a chunk and of the edges that rest on it: in which modalities it says something, and who speaks in it."""
+    lines = (*chunk.text.lines, *chunk.text.fused)
+    return {
+        "modalities": sorted({str(line.modality) for line in lines}),
+        "speakers": sorted({u.speaker for u in chunk.signals.utterances if u.speaker}),
+    }
+
+
+def _chunk(place: Place, chunk: Chunk, vector: NDArray[np.float32], recorded_ms: int) -> Record:
     signals, text = chunk.signals, chunk.text
     segment = signals.segment
     return {
@@ -255,6 +267,9 @@ def _chunk(place: Place, chunk: Chunk, vector: NDArray[np.float32]) -> Record:
         "extraction": chunk.extraction.method,
         "frames": [[frame.offset_ms, frame.asset] for frame in signals.frames],
         "warnings": list(chunk.warnings),
+        "utterances": [utterance_key(place, utterance) for utterance in signals.utterances],
+        **senses(chunk),
+        "recorded_ms": recorded_ms,
         "embedding": vector.tolist(),
         **({"clip": asdict(place.clip)} if place.clip else {}),
         **_known(place, chunk.known_offset_ms),
@@ -405,10 +420,14 @@ def _extracted(mention: Mention, chunk: Chunk) -> tuple[int, int, int]:
     return min(span[0] for span in spans), max(span[1] for span in spans), min(span[2] for span in spans)
 
 
-def _mentions(place: Place, chunk: Chunk) -> Iterator[Record]:
+def _mentions(place: Place, chunk: Chunk, recorded_ms: int) -> Iterator[Record]:
+    told = senses(chunk)
     for seen in _appearances(place, chunk):
         carries = {
+            "type": seen.mention.type,
             "modality": seen.modality,
+            **told,
+            "recorded_ms": recorded_ms,
             "mention": seen.mention.name,
             "description": seen.mention.description,
             "confidence": seen.mention.confidence,
@@ -436,6 +455,8 @@ def _link(place: Place, chunk: Chunk, relation: Relation, ends: tuple[Mention, M
     start, end = _held(relation, chunk)
     carries = {
         "relation": relation.relation,
+        "types": [mention.type for mention in ends],
+        **senses(chunk),
         "chunk": _key(place, chunk),
         "supporting_text": relation.supporting_text,
         "confidence": relation.confidence,

@@ -124,7 +124,8 @@ class Job:
         """A stage that failed is told and not entered in the ledger: the next run does it again. A growing document goes by its chunks."""
         self.notes.warnings.extend(failed)
         ledger = () if failed or self.live else (self.entry(name, stage),)
-        self.apply(GraphDelta({collection: records, "ledger": ledger}))
+        now = time.time_ns() // 1_000_000
+        self.apply(GraphDelta({collection: tuple({**r, "recorded_ms": now} for r in records), "ledger": ledger}))
 
     # --- what stages use ------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vgraph.store import schema
-from vgraph.store.run import Transaction, one, run, run_by_vector, until_undisturbed
+from vgraph.store.run import Transaction, now_ms, one, run, run_by_vector, until_undisturbed
 from vgraph.types import Record
 
 SUMMARY_EDGES = ("IN_SUMMARY", "SUMMARY_OF")
@@ -90,6 +90,7 @@ class Derived:
         self, gone: Sequence[str], records: Sequence[Record], edges: Mapping[str, Sequence[Record]]
     ) -> None:
         """Write communities with the edges that lead into them; those `gone` (keys) disappear with all theirs."""
+        now = now_ms()
         written = [f"communities/{record['_key']}" for record in records]
         left = [f"communities/{key}" for key in gone]
 
@@ -98,7 +99,7 @@ class Derived:
                 run(db, "remove_edges_to", ids=written + left, collection=collection)
             run(db, "remove_edges_from", ids=left, collection="SUMMARY_OF")
             run(db, "remove_communities", keys=list(gone))
-            _put(db, "communities", records)
+            _put(db, "communities", [{**record, "recorded_ms": now} for record in records])
             for collection, rows in edges.items():
                 _put(db, collection, rows)
 

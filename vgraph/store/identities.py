@@ -8,7 +8,7 @@ from typing import Any
 
 from vgraph.errors import StoreError
 from vgraph.store import schema
-from vgraph.store.run import Transaction, one, run, run_by_vector, until_undisturbed
+from vgraph.store.run import Transaction, now_ms, one, run, run_by_vector, until_undisturbed
 from vgraph.types import Record
 
 TAKEN = 1210
@@ -97,7 +97,7 @@ class Identities:
                 if gone:
                     run(db, "remove_identity_edges", keys=list(gone))
                 if edges:
-                    run(db, "write_records", records=list(edges), collection="SAME_AS")
+                    run(db, "write_identities", records=list(edges), now=now_ms())
                 if entities:
                     run(db, "update_entities", records=list(entities))
 

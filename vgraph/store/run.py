@@ -122,6 +122,11 @@ def filter_binds(filters: Filters) -> dict[str, Any]:
     }
 
 
+def now_ms() -> int:
+    """The moment at which the graph learns what is written now, UTC."""
+    return time.time_ns() // 1_000_000
+
+
 def until_undisturbed(write: Callable[[], T]) -> T:
     """Run a transaction, again when it lost a race with another writer."""
     for _ in range(ATTEMPTS - 1):

@@ -27,7 +27,18 @@ from vgraph.store.translate import translated
 from vgraph.types import Filters, GraphDelta, Hit, Record
 
 TEXT_EMBEDDED = ("chunks", "entities", "communities")
-UNTIMED = ("_id", "_rev", "recorded_ms", "seconds", "attempts", "input_tokens", "output_tokens", "money", "spent")
+UNTIMED = (
+    "_id",
+    "_rev",
+    "recorded_ms",
+    "history",
+    "seconds",
+    "attempts",
+    "input_tokens",
+    "output_tokens",
+    "money",
+    "spent",
+)
 """What is not exported: revisions, times of writing, and what it cost to get there."""
 
 
