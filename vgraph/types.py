@@ -553,7 +553,8 @@ class Subgraph:
 
     Nodes have numbers, their places in `nodes`. `edge_index` is 2 x E: sources, then targets; `edge_type` E numbers into
     `relation_types`, which are collections and, for edges of LINKS_TO, their relation; `edge_attributes` E rows of `edge_attribute_names`
-    (seconds from `origin_ms`, 0 where an edge has no such attribute); `edge_ids` and `edge_texts` what they are and what they say.
+    (weight and confidence, 1 where an edge has none, and its times in seconds from `origin_ms`, 0 where it has none); `edge_ids` and
+    `edge_texts` what they are and what they say.
     `anchors` are numbers of nodes; `vector` is the question in the space of the features.
     """
 

@@ -18,6 +18,8 @@ FILTERED = {"cameras": ["dock"], "documents": None, "start_ms": 1000, "end_ms": 
 KEYS = ["one-0001", "one-0002"]
 IDS = [f"chunks/{key}" for key in KEYS]
 LEGS = {"vector": vector(), "text": "crate 7", "k": 5, "leg_k": 10, "rrf_k": 60}
+WEIGHTED = {"vector": vector(), "text": "crate 7", "k": 5, "leg_k": 10, "vector_weight": 1, "text_weight": 1}
+EDGES = ["NEXT_CHUNK", "SIMILAR_TO", "HAS_ENTITY", "LINKS_TO", "IN_SUMMARY", "SUMMARY_OF", "PART_OF", "RECORDED_BY"]
 
 SELECTED = {"source": "entities/p1", "documents": ["one"], "chunks": IDS, "tracks": ["tracks/t"]}
 MOVED = {"target": "entities/p9", "all": False}
@@ -122,7 +124,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "first_last_seen": EVERYBODY,
     "interactions": {**EVERYBODY, "relations": None},
     "journeys": {**SPAN, "groups": GROUPS, "gap_ms": 1},
-    "named_entities": {"name": "person1", "types": None, "fuzzy": True, "limit": 5},
+    "named_entities": {"name": "person1", "types": None, "fuzzy": True, "not_after": 9000, "limit": 5},
     "present_while": {**EVERYBODY, "ids": ["entities/p1"], "gap_ms": 1, "least_ms": 1},
     "said_while": {**SPAN, "ids": ["entities/p1"], "gap_ms": 1, "limit": 5},
     "seen_then": {
@@ -152,6 +154,12 @@ BINDS: dict[str, dict[str, Any]] = {
     "hold_document": {"document": "one", "config": "c", "timed": None},
     "hybrid_chunks": {**FILTERED, **LEGS, "vector_weight": 1, "text_weight": 1},
     "hybrid_chunks_exact": {**FILTERED, **LEGS, "vector_weight": 1, "text_weight": 1},
+    "weighted_chunks": {**FILTERED, **WEIGHTED},
+    "weighted_chunks_exact": {**FILTERED, **WEIGHTED},
+    "chunk_embeddings": {"keys": KEYS},
+    "relation_kinds": {**FILTERED, "entities": ["entities/p1"]},
+    "subgraph_edges": {**FILTERED, "ids": [*IDS, "entities/p1"], "kinds": EDGES, "eta": 0.4, "most": 5},
+    "subgraph_nodes": {**FILTERED, "ids": [*IDS, "entities/p1", "communities/w", "documents/one", "cameras/dock"]},
     "last_recorded": {"cameras": ["dock"]},
     "list_cameras": {},
     "list_communities": {"kind": "theme", "document": "one", "level": 0, "limit": 5},
@@ -305,6 +313,13 @@ INTENDED: dict[str, set[str]] = {
     "interactions": {"camera_start", "primary"},
     "journeys": {"to_start"},
     "match_relations": {"edge"},
+    "named_entities": {"edge"},
+    "relation_kinds": {"edge"},
+    "weighted_chunks": {"embedding"},
+    "weighted_chunks_exact": {"camera_start"},
+    "chunk_embeddings": {"primary"},
+    "subgraph_edges": {"edge"},
+    "subgraph_nodes": {"primary", "edge"},
     "present_while": {"to_start", "camera_start", "edge", "primary"},
     "said_while": {"to_start", "camera_start"},
     "seen_then": {"camera_start", "edge", "primary"},

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -45,9 +50,29 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         }
         for number, (source, target, relation, start) in enumerate(LINKS)
     )  # fmt: skip
+    mentions = tuple(
+        {
+            "_key": f"m{number}-{end}", "_from": f"chunks/c{number}", "_to": f"entities/{end}", "mention": PEOPLE[end], "camera": "dock",
+            "document": "d", "start_ms": start, "end_ms": start + 5_000, "known_ms": start + 9_000, "description": "",
+        }
+        for number, (source, target, _, start) in enumerate(LINKS)
+        for end in (source, target)
+    )  # fmt: skip
     with fresh_store(tmp_path_factory.mktemp("cascade")) as opened:
-        opened.apply(GraphDelta({"entities": entities}, {"LINKS_TO": links}))
+        opened.apply(GraphDelta({"entities": entities}, {"LINKS_TO": links, "HAS_ENTITY": mentions}))
         assert opened.named_entities("Dana Reyes", None, fuzzy=False, limit=5)
+        yield opened
+
+
+@contextmanager
+def fresh_store_of(store: Store) -> Iterator[Store]:
+    """A store of its own with the same records."""
+    with TemporaryDirectory() as folder, fresh_store(Path(folder)) as opened:
+        vertices: dict[str, list[Any]] = {}
+        for name, record in store.export():
+            if name in ("entities", "LINKS_TO", "HAS_ENTITY"):
+                vertices.setdefault(name, []).append({"recorded_ms": 1, **record})
+        opened.apply(GraphDelta({name: tuple(records) for name, records in vertices.items()}, {}))
         yield opened
 
 
@@ -93,6 +118,30 @@ def test_no_level_reads_what_was_not_known_yet(store: Store, form: str) -> None:
     found = search_relations(store, CARRIES, gate, form=form, enough=99, by_words=lambda f: seen.append(f) or [])  # type: ignore[arg-type, func-returns-value]
     assert set(levels(found)) == {"l0", "l3", *({"l4"} if form == "window" else ())}
     assert all(filters.not_after == until for filters in seen)
+
+
+def test_a_name_that_was_learned_later_finds_nobody_before(store: Store) -> None:
+    """`Dana` is called `the courier` only on the second day; then she is found by it, and bears it."""
+    late = {
+        "_key": "late", "_from": "chunks/c5", "_to": "entities/dana", "mention": "the courier", "camera": "dock", "document": "d",
+        "start_ms": DAY, "end_ms": DAY + 1, "known_ms": DAY + 2, "description": "",
+    }  # fmt: skip
+    known = {"aliases": ["Dana Reyes", "the courier"], "name": "the courier", "called": "the courier"}
+    with fresh_store_of(store) as opened:
+        opened.apply(GraphDelta({}, {"HAS_ENTITY": (late,)}))
+        opened._db.aql.execute("UPDATE 'dana' WITH @known IN entities", bind_vars={"known": known})
+        asked = RelationQuery("the courier", "crate 7", ("carries",))
+        assert search_relations(opened, asked, Filters(not_after=DAY)).hits[0].level == "each entity alone"
+        [first, *_] = search_relations(opened, replace(asked, source="Dana Reyes"), Filters(not_after=DAY)).hits
+        assert (first.level, first.source_name) == ("exact", "Dana Reyes")
+        [first, *_] = search_relations(opened, asked, Filters()).hits
+        assert (first.level, first.source_name) == ("exact", "the courier")
+
+
+def test_a_question_that_does_not_know_who_did_it_to_whom_asks_both_ways(store: Store) -> None:
+    turned = RelationQuery("crate 7", "Dana Reyes", ("carries",))
+    assert "exact" not in levels(search_relations(store, turned, MORNING)).values()
+    assert levels(search_relations(store, replace(turned, either_way=True), MORNING))["l0"] == "exact"
 
 
 @pytest.mark.parametrize(

@@ -31,13 +31,17 @@ LIKENESS = 80.0
 
 @dataclass(frozen=True, slots=True)
 class RelationQuery:
-    """Who has to do with whom and how; a side or the relation that is None may be anything. At least one of them is needed."""
+    """Who has to do with whom and how; a side or the relation that is None may be anything. At least one of them is needed.
+
+    `either_way`: nobody knows which of the two does it to the other.
+    """
 
     source: str | None = None
     target: str | None = None
     relations: tuple[str, ...] | None = None
     source_types: tuple[str, ...] | None = None
     target_types: tuple[str, ...] | None = None
+    either_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def search_relations(
     """
     if asked.source is None and asked.target is None and not asked.relations:
         raise UserError("a relation query names a source, a target or a relation")
-    names = _Names(store)
+    names = _Names(store, filters.not_after)
     found: dict[str, RelationHit] = {}
     told: list[str] = []
     for level in FORMS[form]:
@@ -151,6 +155,8 @@ def _ends(level: Level, asked: RelationQuery, names: _Names) -> Iterator[tuple[I
     if level.ends == "both":
         if source != [] and target != []:
             yield source, target
+            if asked.either_way:
+                yield target, source
         return
     alone = (target,) if level.ends == "target" else (source, target)
     for ids in alone:
@@ -160,10 +166,10 @@ def _ends(level: Level, asked: RelationQuery, names: _Names) -> Iterator[tuple[I
 
 
 class _Names:
-    """Entities by name, each looked up once a search."""
+    """Entities by name, each looked up once a search; at a moment, by the names that were known then."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, not_after: int | None) -> None:
+        self._store, self._not_after = store, not_after
         self._known: dict[tuple[str, tuple[str, ...] | None, bool], list[str]] = {}
 
     def ids(self, name: str | None, types: tuple[str, ...] | None, *, similar: bool) -> Ids:
@@ -176,8 +182,10 @@ class _Names:
         return self._known[key]
 
     def _find(self, name: str, types: tuple[str, ...] | None, similar: bool) -> list[str]:
-        rows = self._store.named_entities(name, types, fuzzy=similar, limit=NAMES_READ)
+        rows = self._store.named_entities(name, types, fuzzy=similar, limit=NAMES_READ, not_after=self._not_after)
         meant = [row["_key"] for row in rows if any(_is(name, alias, similar) for alias in row["aliases"])]
+        if self._not_after is not None:  # who is one with whom was found out by all that is known
+            return sorted(f"entities/{key}" for key in meant)
         groups: Sequence[Group] = self._store.analytics.groups(meant) if meant else ()
         return sorted({record for group in groups for record in group.ids})
 

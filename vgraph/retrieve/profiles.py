@@ -5,6 +5,8 @@ entities    the entities most like the question, then the chunks they occur in: 
 clips       the clips nearest to the question, and those around them along time and likeness (VideoStir, section "retrieval")
 summaries   summaries of windows and themes first, then down to the chunks they rest on: questions about hours and days
 rank        random walks from the question's entities and the chunks found, over who occurs where and who is linked to whom
+relations   relations of who the question names, strict ones first (cascade.py); where they are too few, filled up as by `chunks`
+graph       chunks as by `chunks` and the entities most like the question, and the subgraph around them (payload.py)
 auto        one of them, by the kind of question
 """
 
@@ -12,14 +14,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, get_args
 
 from vgraph.retrieve.cascade import ENOUGH, Form
 from vgraph.retrieve.intent import question_kind
+from vgraph.retrieve.payload import Around, subgraph
+from vgraph.retrieve.relations import related
+from vgraph.retrieve.trace import is_traced, stage
 from vgraph.retrieve.walks import page_rank
 from vgraph.store import Store
-from vgraph.types import EvidenceSummary, Filters, Hit
+from vgraph.types import EvidenceRelation, EvidenceSummary, Filters, Hit, Subgraph
 
 Way = Literal["chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto"]
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -112,11 +117,14 @@ class How(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a question entered: by which way, the chunks, and the summaries it came by."""
+    """Where a question entered: by which way, the chunks, and what it came by: summaries, relations with the levels asked, a subgraph."""
 
     way: Way
     hits: tuple[Hit, ...]
     summaries: tuple[EvidenceSummary, ...] = ()
+    relations: tuple[EvidenceRelation, ...] = ()
+    levels: tuple[str, ...] = ()
+    graph: Subgraph | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +134,25 @@ class _Question:
     filters: Filters
     profile: Profile
     store: Store
+    pool: int
+    tz: str
 
 
-def enter(question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store) -> Found:
-    """The chunks a profile enters the graph by."""
-    asked = _Question(question, vector, filters, profile, store)
+def enter(
+    question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store, *, pool: int = 0, tz: str = "UTC"
+) -> Found:  # fmt: skip
+    """The chunks a profile enters the graph by: k of them, or `pool` where that is more. `tz` is the zone in which days are meant."""
+    asked = _Question(question, vector, filters, profile, store, max(profile.k, pool), tz)
     way = chosen(question, filters) if profile.way == "auto" else profile.way
-    if way == "summaries":
-        found = _summaries(asked)
-        return found if found.hits else Found("chunks", _chunks(asked), found.summaries)
-    return Found(way, _WAYS[way](asked))
+    with stage(f"enter by {way}") as tell:
+        found = _FOUND[way](asked) if way in _FOUND else Found(way, _WAYS[way](asked))
+        tell(lambda: map(_told, found.hits))
+    return found
+
+
+def _told(hit: Hit) -> Mapping[str, Any]:
+    level = {"level": hit.level} if hit.level else {}
+    return {"chunk": hit.chunk, "score": hit.score, "ranks": dict(hit.ranks), "scores": dict(hit.scores), **level}
 
 
 def chosen(question: str, filters: Filters) -> Way:
@@ -148,22 +165,29 @@ def chosen(question: str, filters: Filters) -> Way:
 
 
 def _chunks(asked: _Question) -> tuple[Hit, ...]:
-    p = asked.profile
+    """What the two legs found, fused. Where it is traced, all that either found is told, and the best are taken of it."""
+    traced = is_traced()
+    hits = _fused(asked, max(asked.pool, 2 * asked.profile.leg_k) if traced else asked.pool)
+    if traced:
+        with stage(f"legs, fused by {asked.profile.fusion}") as tell:
+            tell(lambda: map(_told, hits))
+    return hits[: asked.pool]
+
+
+def _fused(asked: _Question, k: int) -> tuple[Hit, ...]:
+    p, weights = asked.profile, (asked.profile.vector_weight, asked.profile.text_weight)
+    leg_k = max(p.leg_k, asked.pool)
+    if p.fusion == "weighted":
+        return asked.store.weighted_chunks(asked.vector, asked.text, asked.filters, k=k, leg_k=leg_k, weights=weights)
     return asked.store.hybrid_chunks(
-        asked.vector,
-        asked.text,
-        asked.filters,
-        k=p.k,
-        leg_k=p.leg_k,
-        rrf_k=p.rrf_k,
-        weights=(p.vector_weight, p.text_weight),
+        asked.vector, asked.text, asked.filters, k=k, leg_k=leg_k, rrf_k=p.rrf_k, weights=weights
     )
 
 
 def _entities(asked: _Question) -> tuple[Hit, ...]:
     p = asked.profile
     rows = asked.store.finding.by_entities(
-        asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, most=p.entities, k=p.k
+        asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, most=p.entities, k=asked.pool
     )
     return _hits(rows, "entities")
 
@@ -171,7 +195,7 @@ def _entities(asked: _Question) -> tuple[Hit, ...]:
 def _clips(asked: _Question) -> tuple[Hit, ...]:
     p = asked.profile
     rows = asked.store.finding.clips(
-        asked.vector, asked.filters, anchors=p.anchors, hops=p.clip_hops, eta=p.eta, kinds=p.clip_edges, k=p.k
+        asked.vector, asked.filters, anchors=p.anchors, hops=p.clip_hops, eta=p.eta, kinds=p.clip_edges, k=asked.pool
     )
     return _hits(rows, "clips")
 
@@ -180,8 +204,51 @@ def _summaries(asked: _Question) -> Found:
     p, finding = asked.profile, asked.store.finding
     above = finding.communities(asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, k=p.summaries)
     scores = {row["_id"]: row["score"] for row in above}
-    below = finding.chunks_of_communities(scores, asked.vector, asked.filters, k=p.k) if scores else []
-    return Found("summaries", _hits(below, "summaries"), tuple(_summary(row) for row in above))
+    below = finding.chunks_of_communities(scores, asked.vector, asked.filters, k=asked.pool) if scores else []
+    found = tuple(_summary(row) for row in above)
+    return Found("summaries", _hits(below, "summaries"), found) if below else Found("chunks", _chunks(asked), found)
+
+
+def _relations(asked: _Question) -> Found:
+    """Chunks of relations; where there are fewer than enough, the legs fill up behind them, and where there are none, they alone count."""
+    p = asked.profile
+    found = related(
+        asked.text, asked.vector, asked.filters, asked.store, form=p.cascade, enough=p.enough, tz=asked.tz,
+        by_words=lambda filters: by_words(asked.text, asked.vector, filters, asked.store, p.k),
+    )  # fmt: skip
+    if len(found.hits) >= p.enough:
+        return Found("relations", found.hits[: asked.pool], (), found.relations, found.asked)
+    known = {hit.chunk for hit in found.hits}
+    more = tuple(hit for hit in _chunks(asked) if hit.chunk not in known)
+    floor = min((hit.score for hit in found.hits), default=0.0)
+    above = max((hit.score for hit in more), default=0.0)
+    scale = floor / above if found.hits and above > floor else 1.0  # what the legs found comes behind
+    filled = (*found.hits, *(replace(hit, score=hit.score * scale) for hit in more))
+    return Found("relations" if found.hits else "chunks", filled[: asked.pool], (), found.relations, found.asked)
+
+
+def by_words(text: str, vector: Sequence[float], filters: Filters, store: Store, k: int) -> list[str]:
+    """Keys of the chunks found by words alone, the best first."""
+    return [hit.chunk for hit in store.hybrid_chunks(vector, text, filters, k=k, leg_k=k, rrf_k=60, weights=(0.0, 1.0))]
+
+
+def _graph(asked: _Question) -> Found:
+    """The chunks as by `chunks`, and the subgraph around the best k of them and the entities most like the question."""
+    p, hits = asked.profile, _chunks(asked)
+    anchors = {f"chunks/{hit.chunk}": hit.score for hit in hits[: p.k]} | _entity_anchors(asked)
+    around = Around(p.hops, p.graph_edges, p.eta, p.graph_nodes)
+    made = subgraph(asked.text, asked.vector, anchors, asked.filters, asked.store, around)
+    return Found("graph", hits, graph=made)
+
+
+def _entity_anchors(asked: _Question) -> dict[str, float]:
+    """The entities most like the question that occur where the filters allow, each as good as its place."""
+    p = asked.profile
+    rows = asked.store.finding.by_entities(
+        asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, most=p.entities, k=p.k
+    )
+    found = dict.fromkeys(entity for row in rows for entity in row["entities"])
+    return {entity: 1 / (p.rrf_k + place) for place, entity in enumerate(found, 1)}
 
 
 def _summary(row: Mapping[str, Any]) -> EvidenceSummary:
@@ -194,7 +261,7 @@ def _summary(row: Mapping[str, Any]) -> EvidenceSummary:
 def _rank(asked: _Question) -> tuple[Hit, ...]:
     """A walker begins at the chunks found and at the entities most like the question, each as often as it was found."""
     p, finding = asked.profile, asked.store.finding
-    begun = {f"chunks/{hit.chunk}": hit.score for hit in _chunks(asked)}
+    begun = {f"chunks/{hit.chunk}": hit.score for hit in _chunks(replace(asked, pool=p.k))}
     rows = finding.by_entities(
         asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, most=p.entities, k=p.k
     )
@@ -207,7 +274,7 @@ def _rank(asked: _Question) -> tuple[Hit, ...]:
     best = sorted(
         ((rank, name) for name, rank in ranks.items() if name.startswith("chunks/")), key=lambda r: (-r[0], r[1])
     )
-    return _hits([{"chunk": name.removeprefix("chunks/"), "score": rank} for rank, name in best[: p.k]], "rank")
+    return _hits([{"chunk": name.removeprefix("chunks/"), "score": rank} for rank, name in best[: asked.pool]], "rank")
 
 
 def _hits(rows: Sequence[Mapping[str, Any]], leg: str) -> tuple[Hit, ...]:
@@ -215,5 +282,6 @@ def _hits(rows: Sequence[Mapping[str, Any]], leg: str) -> tuple[Hit, ...]:
 
 
 _WAYS: Mapping[Way, Callable[[_Question], tuple[Hit, ...]]] = {
-    "chunks": _chunks, "entities": _entities, "clips": _clips, "rank": _rank, "relations": _chunks, "graph": _chunks,
+    "chunks": _chunks, "entities": _entities, "clips": _clips, "rank": _rank,
 }  # fmt: skip
+_FOUND: Mapping[Way, Callable[[_Question], Found]] = {"summaries": _summaries, "relations": _relations, "graph": _graph}

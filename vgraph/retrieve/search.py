@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
-from vgraph.models import Embedder
+from vgraph.errors import UserError
+from vgraph.models import Embedder, Rater, Reranker
 from vgraph.retrieve.intent import cameras_named, understood
 from vgraph.retrieve.pack import pack
-from vgraph.retrieve.profiles import Profile, enter
+from vgraph.retrieve.profiles import Found, Profile, enter
+from vgraph.retrieve.relevance import Look, Rated, by_captions, by_frames
+from vgraph.retrieve.rerank import diversified, reranked
 from vgraph.retrieve.times import TimeSpan, time_span, with_time
+from vgraph.retrieve.trace import stage
 from vgraph.store import Store
 from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelation, Filters, Hit, Line
 
@@ -44,27 +48,112 @@ class QueryVectors:
         return vector
 
 
+@dataclass(frozen=True, slots=True)
+class Aids:
+    """Models that may better what was found, and how to see pictures of a chunk; None: the step is left out."""
+
+    reranker: Reranker | None = None
+    rater: Rater | None = None
+    look: Look | None = None
+
+
+NO_AIDS = Aids()
+
+
 def retrieve(
-    question: str, store: Store, vectors: QueryVectors, filters: Filters = EVERYTHING, profile: Profile | None = None
-) -> Evidence:
-    """Evidence for a question. A time the question names becomes a filter unless the caller gave one; filters hold in every step."""
+    question: str, store: Store, vectors: QueryVectors, filters: Filters = EVERYTHING, profile: Profile | None = None,
+    aids: Aids = NO_AIDS,
+) -> Evidence:  # fmt: skip
+    """Evidence for a question. A time the question names becomes a filter unless the caller gave one; filters hold in every step.
+
+    Raises ModelError where a reranker or a rater that was asked for fails.
+    """
     profile = profile or Profile()
     cameras = [c for c in store.camera_names() if filters.cameras is None or c["_key"] in filters.cameras]
     span = _time_named(question, store, filters, cameras)
     filters = with_time(filters, span)
-    found = enter(question, vectors(question), filters, profile, store)
+    found = entered(question, vectors(question), filters, profile, store, aids.reranker, _zone(cameras))
     keys = [hit.chunk for hit in found.hits]
-    around = store.stitch_chunks(keys, filters, neighbours=profile.neighbours)
-    graph = _expanded(keys, store, filters, profile)
+    with stage("neighbours") as tell:
+        around = store.stitch_chunks(keys, filters, neighbours=profile.neighbours)
+        tell(lambda: around)
+    with stage("hops") as tell:
+        graph = _expanded(keys, store, filters, profile)
+        tell(lambda: _by_hop(graph))
     reached = _reached(found.hits, around, graph["relations"])
     chunks = evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters), filters)
-    kept, relations, text, tokens = pack(chunks, _relations(graph), profile.token_budget)
+    relations = _with_levels(found.relations, _relations(graph))
     entities = _entities(graph, filters)
+    packed = pack(chunks, relations, profile.token_budget, question=question, order=profile.order, form=profile.pack)
+    rated = _rated(packed.chunks, question, profile, aids)
+    if rated.ratings:
+        left = {chunk.id for chunk in rated.chunks}
+        packed = pack(
+            rated.chunks, [r for r in relations if r.chunk in left], profile.token_budget, question=question,
+            order=profile.order, form=profile.pack,
+        )  # fmt: skip
     return Evidence(
-        question, filters, found.hits, kept, entities, relations, text, tokens, profile.token_budget,
+        question, filters, found.hits, packed.chunks, entities, packed.relations, packed.text, packed.tokens, profile.token_budget,
         _coverage(question, store, filters, cameras), understood(question, cameras, (e.name for e in entities), span),
-        found.summaries, found.way,
+        found.summaries, found.way, found.levels, rated.ratings, found.graph, rated.warnings,
     )  # fmt: skip
+
+
+def entered(
+    question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store, reranker: Reranker | None, tz: str = "UTC"
+) -> Found:  # fmt: skip
+    """The k chunks a question enters by, in their last order: of more candidates where a reranker reads them or they are to differ."""
+    reader = reranker if profile.rerank else None
+    pool = max(profile.rerank if reader else 0, profile.leg_k if profile.mmr is not None else 0)
+    found = enter(question, vector, filters, profile, store, pool=pool, tz=tz)
+    hits: Sequence[Hit] = found.hits
+    if reader is not None:
+        hits = reranked(hits, question, _texts(hits[: profile.rerank], store, filters), reader, profile.rerank)
+    if profile.mmr is not None:
+        hits = diversified(hits, store.chunk_embeddings([hit.chunk for hit in hits]), profile.k, profile.mmr)
+    return replace(found, hits=tuple(hits[: profile.k]))
+
+
+def _texts(hits: Sequence[Hit], store: Store, filters: Filters) -> dict[str, str]:
+    """What chunks say in the time asked, by key."""
+    rows = store.read_chunks([hit.chunk for hit in hits], filters)
+    chunks = evidence_chunks([(hit.chunk, "hit", hit.score) for hit in hits], rows, filters)
+    return {chunk.id: "\n".join(line.text for line in chunk.lines) for chunk in chunks}
+
+
+def _rated(chunks: tuple[EvidenceChunk, ...], question: str, profile: Profile, aids: Aids) -> Rated:
+    """The chunks that would be told, less those that a rater finds to have nothing to do with the question."""
+    if profile.intent == "none":
+        return Rated(chunks, ())
+    if aids.rater is None:
+        raise UserError(
+            f"retrieve.intent={profile.intent} needs a rater: set VGRAPH_MODELS__INTENT (auto, openai:MODEL, transformers:MODEL)"
+        )
+    threshold = profile.intent_threshold
+    if profile.intent == "captions":
+        return by_captions(chunks, question, aids.rater, threshold=threshold)
+    look = aids.look or (lambda chunk, most: ())
+    return by_frames(chunks, question, aids.rater, look, threshold=threshold, frames=profile.intent_frames)
+
+
+def _zone(cameras: Sequence[Mapping[str, Any]]) -> str:
+    """The zone of the cameras; UTC where they have several."""
+    zones = {camera["tz"] for camera in cameras}
+    return str(zones.pop()) if len(zones) == 1 else "UTC"
+
+
+def _by_hop(graph: Mapping[str, Any]) -> list[dict[str, Any]]:
+    hops = Counter(relation["hop"] for relation in graph["relations"])
+    return [
+        {"hop": 0, "entities": len(graph["anchors"])},
+        *({"hop": hop, "relations": hops[hop]} for hop in sorted(hops)),
+    ]
+
+
+def _with_levels(strict: Sequence[EvidenceRelation], around: Sequence[EvidenceRelation]) -> list[EvidenceRelation]:
+    """Relations of a search for relations, each with its level, then the others that were reached."""
+    known = {relation.id for relation in strict}
+    return [*strict, *(relation for relation in around if relation.id not in known)]
 
 
 def _time_named(question: str, store: Store, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> TimeSpan | None:
@@ -110,7 +199,7 @@ def _expanded(keys: Sequence[str], store: Store, filters: Filters, profile: Prof
 def _reached(
     hits: Sequence[Hit], around: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[str, Any]]
 ) -> list[tuple[str, str, float]]:
-    """(chunk key, how it was reached, score), best first: hits, then chunks of relations one hop away, then neighbours."""
+    """(chunk key, how it was reached, score), best first: hits in their order, chunks of relations one hop away, neighbours, the rest."""
     reached: dict[str, tuple[str, str, float]] = {hit.chunk: (hit.chunk, "hit", hit.score) for hit in hits}
     scores = {hit.chunk: hit.score for hit in hits}
     for relation in relations:
@@ -119,7 +208,7 @@ def _reached(
         score = scores.get(row["of"].removeprefix("chunks/"), 0.0) / (1 + row["distance"])
         reached.setdefault(row["chunk"], (row["chunk"], "neighbour", score))
     order = {"hit": 0, "hop:1": 1, "neighbour": 2}
-    return sorted(reached.values(), key=lambda item: (order.get(item[1], 3), -item[2]))
+    return sorted(reached.values(), key=lambda item: (order.get(item[1], 3), 0.0 if item[1] == "hit" else -item[2]))
 
 
 def evidence_chunks(

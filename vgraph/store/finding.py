@@ -92,6 +92,17 @@ class Finding:
         binds: dict[str, Any] = {"chunks": list(chunks), "entities": list(entities), "most": most}
         return one(run(self._db, "rank_graph", **binds, **filter_binds(filters)))
 
+    def subgraph_edges(
+        self, ids: Sequence[str], kinds: Sequence[str], filters: Filters, *, eta: float, most: int
+    ) -> list[dict[str, Any]]:
+        """Edges of some collections at some vertices (ids), at most `most` of a kind at each; likenesses above `eta`."""
+        binds: dict[str, Any] = {"ids": list(ids), "kinds": list(kinds), "eta": eta, "most": most}
+        return list(run(self._db, "subgraph_edges", **binds, **filter_binds(filters)))
+
+    def subgraph_nodes(self, ids: Sequence[str], filters: Filters) -> list[dict[str, Any]]:
+        """Vertices (ids) that pass the filters, with embedding and text; of entities only what was known by `not_after`."""
+        return list(run(self._db, "subgraph_nodes", ids=list(ids), **filter_binds(filters)))
+
     def _near(self, name: str, exact: str, binds: Mapping[str, Any], enough: int) -> list[dict[str, Any]]:
         found = run_by_vector(self._db, name, **binds)
         return list(run(self._db, exact, **binds)) if found is None or len(found) < enough else found

@@ -329,6 +329,34 @@ class Store:
             for row in found["hits"]
         )
 
+    def weighted_chunks(
+        self, vector: Sequence[float], text: str, filters: Filters, *, k: int, leg_k: int,
+        weights: tuple[float, float] = (1.0, 1.0),
+    ) -> tuple[Hit, ...]:  # fmt: skip
+        """As `hybrid_chunks`, but fused by the legs' own scores, each scaled to 0..1 among what its leg found."""
+        binds = {
+            "vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "vector_weight": weights[0], "text_weight": weights[1],
+            **filter_binds(filters),
+        }  # fmt: skip
+        rows = run_by_vector(self._db, "weighted_chunks", **binds)
+        found = None if rows is None else one(rows)
+        if found is None or found["near"] < leg_k:
+            found = one(run(self._db, "weighted_chunks_exact", **binds))
+        return tuple(
+            Hit(
+                row["chunk"],
+                row["score"],
+                {leg: rank for leg, rank in row["ranks"].items() if rank},
+                {leg: score for leg, score in row["scores"].items() if score is not None},
+            )
+            for row in found["hits"]
+        )
+
+    def chunk_embeddings(self, keys: Sequence[str]) -> dict[str, list[float]]:
+        """Embeddings of chunks by key; one that has none is left out."""
+        rows = run(self._db, "chunk_embeddings", keys=list(keys))
+        return {row["chunk"]: row["embedding"] for row in rows if row["embedding"]}
+
     def expand_entities(
         self, chunks: Sequence[str], filters: Filters, *, hops: int, entity_limit: int, relation_limit: int
     ) -> dict[str, Any]:
@@ -360,11 +388,19 @@ class Store:
         return list(run(self._db, "coverage", **{name: binds[name] for name in ("cameras", "start_ms", "end_ms")}))
 
     def named_entities(
-        self, name: str, types: Sequence[str] | None, *, fuzzy: bool, limit: int
+        self, name: str, types: Sequence[str] | None, *, fuzzy: bool, limit: int, not_after: int | None = None
     ) -> list[dict[str, Any]]:
-        """Entities that may be meant by a name, the likeliest first: {_key, canonical, type, name, aliases}."""
+        """Entities that may be meant by a name, the likeliest first: {_key, canonical, type, name, aliases}.
+
+        With `not_after` (UTC ms) only names that were known then count, and everybody is one for himself.
+        """
         binds: dict[str, Any] = {"name": name, "types": None if types is None else list(types), "fuzzy": fuzzy}
-        return list(run(self._db, "named_entities", limit=limit, **binds))
+        return list(run(self._db, "named_entities", limit=limit, not_after=not_after, **binds))
+
+    def relation_kinds(self, entities: Sequence[str], filters: Filters) -> list[str]:
+        """The relations between some entities (ids) and anybody."""
+        rows = run(self._db, "relation_kinds", entities=list(entities), **filter_binds(filters))
+        return [row["relation"] for row in rows]
 
     def match_relations(
         self, sources: Sequence[str] | None, targets: Sequence[str] | None, relations: Sequence[str] | None, filters: Filters, *,
