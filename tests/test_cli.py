@@ -558,9 +558,18 @@ def test_explain_tells_the_queries_and_they_give_the_same_rows_again(inside: Pat
         assert len(again) == query["rows"]
     shown = run("search", "Who handed over crate 25 before 10:00?", "--explain").stdout
     assert "hybrid_chunks" in shown and "float[" in shown and "FOR c IN vgraph_search" in shown
+    stages = {stage["name"]: stage for stage in told["stages"]}
+    legs = stages["legs, fused by rrf"]["rows"]
+    assert {leg for row in legs for leg in row["ranks"]} == {"vector", "text"} and len(legs) >= len(
+        told["evidence"]["hits"]
+    )
+    assert [row["chunk"] for row in stages["enter by chunks"]["rows"]] == [h["chunk"] for h in told["evidence"]["hits"]]
+    assert stages["hops"]["rows"][0]["entities"] and "neighbours" in stages
+    assert all(stage["ms"] > 0 for stage in told["stages"])
+    assert "legs, fused by rrf" in shown and "vector rank" in shown
 
 
-@pytest.mark.parametrize("profile", ["chunks", "entities", "clips", "summaries", "rank", "auto"])
+@pytest.mark.parametrize("profile", ["chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto"])
 def test_every_profile_finds_the_crate(inside: Path, profile: str) -> None:
     found = value("search", "Who handed over crate 25?", "--profile", profile)
     assert found["chunks"] and any("crate 25" in line["text"] for line in found["chunks"][0]["lines"])

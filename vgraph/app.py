@@ -42,14 +42,18 @@ from vgraph.media.assets import Assets
 from vgraph.media.live import Limits, source_of
 from vgraph.media.paths import checked_path
 from vgraph.models import Embedder
+from vgraph.models.captions import spread
 from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
 from vgraph.retrieve import Profile, asked, retrieve
 from vgraph.retrieve.analytics import ALLEN, Analytics
-from vgraph.retrieve.bounds import moment
-from vgraph.retrieve.profiles import How
-from vgraph.retrieve.search import QueryVectors
+from vgraph.retrieve.bounds import moment, narrowed
+from vgraph.retrieve.cascade import Form, RelationHit, RelationQuery, search_relations
+from vgraph.retrieve.profiles import How, by_words
+from vgraph.retrieve.relevance import Picture, Ratings
+from vgraph.retrieve.search import Aids, QueryVectors
 from vgraph.retrieve.sources import Sources
+from vgraph.retrieve.trace import Stage, traced
 from vgraph.settings import Settings
 from vgraph.store import Store, connect
 from vgraph.store.audit import Fault
@@ -57,7 +61,7 @@ from vgraph.store.copy import Copied, End, copy
 from vgraph.store.run import QueryRun, noted
 from vgraph.store.serving import serve
 from vgraph.store.store import EmbeddingSpace, QueryResult
-from vgraph.types import Answer, Evidence, Filters, IngestReport, Progress
+from vgraph.types import Answer, Evidence, EvidenceChunk, Filters, IngestReport, Progress, Subgraph
 
 __all__ = [
     "ALLEN",
@@ -68,6 +72,7 @@ __all__ = [
     "Decided",
     "Estimate",
     "Expired",
+    "Explanation",
     "Failed",
     "Fault",
     "FitReport",
@@ -75,7 +80,10 @@ __all__ = [
     "Moved",
     "Pick",
     "QueryRun",
+    "RelationQuery",
+    "Relations",
     "Span",
+    "Stage",
     "Timekeeping",
     "VGraph",
     "diagnose",
@@ -153,7 +161,7 @@ class VGraph:
 
     def _choose_anew(self) -> None:
         """Let go of the models chosen so far, and of what the database remembers of them."""
-        for name in ("models", "_embedder", "_vectors"):
+        for name in ("models", "_embedder", "_vectors", "_aids"):
             self.__dict__.pop(name, None)
         self.__dict__["models"] = self._choose(None)
 
@@ -460,15 +468,63 @@ class VGraph:
         if not question.strip():
             raise UserError("the question is empty")
         _check_text("the question", question)
-        return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(how))
+        return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(how), self._aids)
 
-    def explain(
-        self, question: str, filters: Filters | None = None, **how: Unpack[How]
-    ) -> tuple[Evidence, list[QueryRun]]:
-        """The evidence for a question, and the queries that found it: AQL, bind variables, rows and ms, in order."""
-        with noted() as runs:
+    def explain(self, question: str, filters: Filters | None = None, **how: Unpack[How]) -> Explanation:
+        """The evidence for a question, and how it was found: every step with its candidates and ms, every query to run again elsewhere."""
+        with noted() as queries, traced() as stages:
             evidence = self.search(question, filters, **how)
-        return evidence, runs
+        return Explanation(evidence, tuple(stages), tuple(queries))
+
+    def subgraph(self, question: str, filters: Filters | None = None, **how: Unpack[How]) -> Subgraph:
+        """The part of the graph around a question, as graph neural networks take it: nodes with features, typed edges, anchors.
+
+        `how` as in `search`: `k` chunks and `entities` entities are the anchors, `hops` how far it goes, `graph_edges` along what,
+        `eta` the least likeness, `graph_nodes` the most nodes. `vgraph.integrations` makes networkx and PyTorch Geometric of it.
+        """
+        how["profile"] = "graph"
+        made = self.search(question, filters, **how).graph
+        assert made is not None
+        return dataclasses.replace(made, model=self._embedder.name)
+
+    def relations(
+        self, query: RelationQuery, filters: Filters | None = None, *, when: tuple[int | None, int | None] = (None, None),
+        form: Form | None = None, enough: int | None = None,
+    ) -> Relations:  # fmt: skip
+        """Who has to do with whom and how: entity graph search, strict first and then ever more loosely (retrieve/cascade.py).
+
+        `when` is the span asked about (UTC ms), which looser levels widen; nothing ever lies outside of `filters`. Every hit has the level
+        that found it. Where no level finds any, `evidence` is what a search by meaning and words finds in its place. `form` and `enough`
+        default to VGRAPH_RETRIEVE__CASCADE and VGRAPH_RETRIEVE__ENOUGH.
+        """
+        chosen = self.settings.retrieve.chosen(_given({"cascade": form, "enough": enough}))
+        within, store = filters or Filters(), self._store
+        span = narrowed(within, Filters(start_ms=when[0], end_ms=when[1]))
+        words = " ".join(filter(None, (query.source, *(query.relations or ()), query.target)))
+        found = search_relations(
+            store, query, span, within=within, form=chosen.cascade, enough=chosen.enough, tz=self._zone(within),
+            by_words=lambda wider: by_words(words, self._vectors(words), wider, store, chosen.k),
+        )  # fmt: skip
+        return Relations(found.hits, found.asked, None if found.hits else self.search(words, within, profile="chunks"))
+
+    def _zone(self, filters: Filters) -> str:
+        """The zone of the cameras that may be looked at; UTC where they have several."""
+        zones = {zone for camera, zone in self.zones().items() if filters.cameras is None or camera in filters.cameras}
+        return zones.pop() if len(zones) == 1 else "UTC"
+
+    @cached_property
+    def _aids(self) -> Aids:
+        """Models that better what was found, where they are configured."""
+        rater = self.models.intent
+        return Aids(self.models.rerank, None if rater is None else Ratings(rater), self._look)
+
+    def _look(self, chunk: EvidenceChunk, most: int) -> list[Picture]:
+        """Pictures of a chunk in order of time: those that are kept; where there are none, from its recording. Raises MediaError."""
+        kept = [(at, asset) for at, asset in chunk.frames if self.assets.path(asset).is_file()]
+        if kept:
+            return [(at, asset, self.assets.bytes(asset)) for at, asset in spread(kept, most)]
+        rewound = Rewinder(None, self.settings.media.roots).rewind([chunk], chunk.start_ms, chunk.end_ms, most)
+        return [(picture.offset_ms, None, picture.image) for picture in rewound]
 
     def ask(self, question: str, filters: Filters | None = None, **how: Unpack[How]) -> Answer:
         """An answer whose every claim cites evidence; extractive when no chat model is configured. `how` as in `search`."""
@@ -478,13 +534,12 @@ class VGraph:
     def toolbox(self) -> Toolbox:
         """The tools of agents over this graph; they only read."""
         images = self.models.image_embed if self._store.embedding("image") else None
-        sources = Sources(self._store, lambda: self._vectors, self._profile({}), images)
+        sources = Sources(self._store, lambda: self._vectors, self._profile({}), images, self._aids)
         return toolbox(Scope(sources, rewinder=Rewinder(self.models.caption, self.settings.media.roots)))
 
     def _profile(self, how: How) -> Profile:
         """How retrieval goes: the settings, and what was chosen for one question. None leaves a setting as it is."""
-        given = {name: value for name, value in how.items() if value is not None}
-        chosen = self.settings.retrieve.chosen(given).model_dump()
+        chosen = self.settings.retrieve.chosen(_given(how)).model_dump()
         way, k, leg_k = chosen.pop("profile"), chosen.pop("k"), chosen.pop("leg_k")
         return Profile(way=way, k=k, leg_k=max(leg_k, k), **chosen)
 
@@ -652,6 +707,28 @@ EMBEDDED_TEXT: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "communities": community_text,
 }
 """What is embedded of a record, by collection."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Explanation:
+    """Evidence, the steps that led to it, and the queries that were run for it, each in order."""
+
+    evidence: Evidence
+    stages: tuple[Stage, ...]
+    queries: tuple[QueryRun, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Relations:
+    """What a search for relations found, strict levels first, and the levels it asked; `evidence` where they found nothing."""
+
+    hits: tuple[RelationHit, ...]
+    asked: tuple[str, ...]
+    evidence: Evidence | None = None
+
+
+def _given(how: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in how.items() if value is not None}
 
 
 def diagnose(settings: Settings) -> tuple[Check, ...]:

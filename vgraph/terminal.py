@@ -23,7 +23,7 @@ from rich.markup import escape as markup
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from vgraph.app import Advance, Check, Estimate, Expired, Fault, FitReport, Pick, QueryRun, to_json
+from vgraph.app import Advance, Check, Estimate, Expired, Explanation, Fault, FitReport, Pick, Stage, to_json
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered
 from vgraph.types import Answer, Citation, Evidence, EvidenceChunk, EvidenceRelation, IngestReport
 from vgraph.types import Progress as Step
@@ -244,8 +244,9 @@ def evidence(found: Evidence, zones: Mapping[str, str]) -> None:
         out.print("nothing found" if found.recorded else "not recorded: no camera asked about covers that time")
 
 
-def explained(found: Evidence, runs: Sequence[QueryRun]) -> None:
-    """How evidence was found: what was understood, which way was taken, what each leg gave, and the queries to run again elsewhere."""
+def explained(told: Explanation) -> None:
+    """How evidence was found: what was understood, each step with its candidates, and the queries to run again elsewhere."""
+    found, runs = told.evidence, told.queries
     if (asked := found.understood) is not None:
         parts = {
             "kind": asked.kind, "about": asked.subject, "time": asked.time, "cameras": ", ".join(asked.cameras),
@@ -253,20 +254,47 @@ def explained(found: Evidence, runs: Sequence[QueryRun]) -> None:
             "profile": found.way,
         }  # fmt: skip
         table(("understood", ""), [(name, value) for name, value in parts.items() if value])
-    legs = sorted({leg for hit in found.hits for leg in hit.ranks})
-    if legs:
-        rows = [
-            (n, hit.chunk, f"{hit.score:.5f}", *(hit.ranks.get(leg, "-") for leg in legs))
-            for n, hit in enumerate(found.hits, 1)
-        ]
-        table(("rank", "chunk", "score", *legs), rows)
+    for stage in told.stages:
+        _stage(stage)
     via = Counter(chunk.via for chunk in found.chunks)
     table(("reached by", "chunks"), sorted(via.items()))
+    table(("tokens", "of"), [(found.tokens, found.token_budget)])
     table(("query", "rows", "ms"), [(run.name, run.rows, f"{run.ms:.1f}") for run in runs])
     for run in runs:
         out.print(f"[bold]{run.name}[/]")
         out.print(escape(run.text.rstrip()))
         out.print(escape(f"binds: {_short(run.binds)}"))
+
+
+def _stage(stage: Stage) -> None:
+    """A step as a table: a column for whatever its rows have, ranks and scores of legs in columns of their own."""
+    rows = [_columns(row) for row in stage.rows]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    out.print(f"[bold]{escape(stage.name)}[/] {stage.ms:.1f} ms, {len(rows)} rows")
+    if rows:
+        table(names, [tuple(_shown(row.get(name)) for name in names) for row in rows])
+
+
+def _columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= {f"{key} {name.removesuffix('s')}": part for key, part in value.items()}
+        else:
+            found[name] = value
+    return found
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case None:
+            return "-"
+        case float():
+            return f"{value:.5g}"
+        case list() | tuple():
+            return " ".join(_shown(part) for part in value)
+        case _:
+            return str(value)
 
 
 def _short(binds: Mapping[str, Any]) -> str:

@@ -25,14 +25,14 @@ def search(
     from vgraph import terminal
 
     with opened() as graph:
-        found, runs = graph.explain(query, graph.filters(**chosen), k=k, profile=profile)
+        told = graph.explain(query, graph.filters(**chosen), k=k, profile=profile)
         zones = {} if json else graph.zones()
     if json:
-        print_json({"evidence": found, "queries": runs} if explain else found)
+        print_json(told if explain else told.evidence)
         return
-    terminal.evidence(found, zones)
+    terminal.evidence(told.evidence, zones)
     if explain:
-        terminal.explained(found, runs)
+        terminal.explained(told)
 
 
 @narrowed()

@@ -68,7 +68,7 @@ def _reached(
     """Vertices (id -> record, hop) in the order in which they are kept, and whether some were left out."""
     best = sorted(anchors, key=lambda id: (-anchors[id], id))
     found = {row["_id"]: row for row in store.finding.subgraph_nodes(best, filters)}
-    kept = {id: (found[id], 0) for id in best[: around.nodes] if id in found}
+    kept: dict[str, tuple[Mapping[str, Any], int]] = {id: (found[id], 0) for id in best[: around.nodes] if id in found}
     cut = len(found) > around.nodes
     border = list(kept)
     for hop in range(1, around.hops + 1):

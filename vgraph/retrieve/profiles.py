@@ -136,13 +136,20 @@ class _Question:
     store: Store
     pool: int
     tz: str
+    within: Filters
 
 
 def enter(
-    question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store, *, pool: int = 0, tz: str = "UTC"
+    question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store, *, pool: int = 0, tz: str = "UTC",
+    within: Filters | None = None,
 ) -> Found:  # fmt: skip
-    """The chunks a profile enters the graph by: k of them, or `pool` where that is more. `tz` is the zone in which days are meant."""
-    asked = _Question(question, vector, filters, profile, store, max(profile.k, pool), tz)
+    """The chunks a profile enters the graph by: k of them, or `pool` where that is more. `tz` is the zone in which days are meant.
+
+    A search for relations may relax the span of `filters`, but nothing comes back that is not `within` these.
+    """
+    asked = _Question(
+        question, vector, filters, profile, store, max(profile.k, pool), tz, filters if within is None else within
+    )
     way = chosen(question, filters) if profile.way == "auto" else profile.way
     with stage(f"enter by {way}") as tell:
         found = _FOUND[way](asked) if way in _FOUND else Found(way, _WAYS[way](asked))
@@ -213,7 +220,7 @@ def _relations(asked: _Question) -> Found:
     """Chunks of relations; where there are fewer than enough, the legs fill up behind them, and where there are none, they alone count."""
     p = asked.profile
     found = related(
-        asked.text, asked.vector, asked.filters, asked.store, form=p.cascade, enough=p.enough, tz=asked.tz,
+        asked.text, asked.vector, asked.filters, asked.store, form=p.cascade, enough=p.enough, tz=asked.tz, within=asked.within,
         by_words=lambda filters: by_words(asked.text, asked.vector, filters, asked.store, p.k),
     )  # fmt: skip
     if len(found.hits) >= p.enough:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from vgraph.retrieve.cascade import Form, RelationEvidence, RelationHit, RelationQuery, search_relations
+from vgraph.retrieve.cascade import ANYWHERE, Form, RelationEvidence, RelationHit, RelationQuery, search_relations
 from vgraph.retrieve.trace import stage
 from vgraph.retrieve.words import content_words
 from vgraph.store import Store
@@ -32,14 +32,19 @@ class Related:
 
 def related(
     question: str, vector: Sequence[float], filters: Filters, store: Store, *, form: Form, enough: int, tz: str = "UTC",
-    by_words: Callable[[Filters], Sequence[str]] = lambda filters: (),
+    within: Filters = ANYWHERE, by_words: Callable[[Filters], Sequence[str]] = lambda filters: (),
 ) -> Related:  # fmt: skip
-    """What the graph's relations say of a question; nothing where it names nobody that the graph knows. `by_words` as in the cascade."""
+    """What the graph's relations say of a question; nothing where it names nobody that the graph knows.
+
+    `within` and `by_words` as in the cascade.
+    """
     with stage(LEG) as tell:
         query = relation_query(question, filters, store)
         if query is None:
             return Related(())
-        found = search_relations(store, query, filters, form=form, enough=enough, tz=tz, by_words=by_words)
+        found = search_relations(
+            store, query, filters, form=form, enough=enough, tz=tz, within=within, by_words=by_words
+        )
         tell(lambda: ({"level": hit.level, "chunk": hit.chunk, "relation": _said(hit)} for hit in found.hits))
     return Related(ranked(found, vector, store), relations_of(found), found.asked, query)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Lock
 
-from vgraph.errors import BadReply
+from vgraph.errors import BadReply, MediaError, NotFoundError, UserError
 from vgraph.models import Rater
 from vgraph.retrieve.trace import stage
 from vgraph.types import EvidenceChunk, Rating
@@ -22,6 +22,8 @@ Picture = tuple[int, str | None, bytes]
 """Media offset (ms), the asset where it is kept, the JPEG."""
 Look = Callable[[EvidenceChunk, int], Sequence[Picture]]
 """Up to so many pictures of a chunk, in order of time: those that are kept, or taken from its recording."""
+Thing = tuple[EvidenceChunk, int | None, str | None, bytes | str]
+"""What is rated: of which chunk, when and where it is kept (of a picture), the JPEG or the text."""
 REMEMBERED = 4096
 
 
@@ -74,25 +76,31 @@ def by_frames(
 ) -> Rated:
     """Chunks with the frames rated above the threshold, in order of time; those of which no frame is are left out.
 
-    A chunk that has no picture, or whose pictures could not be rated, stays. Raises ModelError where nothing can be rated.
+    A chunk that has no picture, or whose pictures cannot be read or rated, stays. Raises ModelError where nothing can be rated.
     """
-    things: list[tuple[EvidenceChunk, int | None, str | None, bytes | str]] = [
-        (chunk, at, asset, jpeg) for chunk in chunks for at, asset, jpeg in look(chunk, frames)
-    ]
-    return _rated(chunks, things, question, rater, threshold)
+    things: list[Thing] = []
+    unseen: list[str] = []
+    for chunk in chunks:
+        try:
+            things += [(chunk, at, asset, jpeg) for at, asset, jpeg in look(chunk, frames)]
+        except (MediaError, NotFoundError, UserError) as error:  # the recording is gone, or out of bounds
+            unseen.append(str(error))
+    rated = _rated(chunks, things, question, rater, threshold)
+    warning = (
+        f"pictures of {len(unseen)} chunks could not be looked at, the first because {unseen[0]}" if unseen else ""
+    )
+    return replace(rated, warnings=(*rated.warnings, *([warning] if warning else [])))
 
 
 def by_captions(chunks: Sequence[EvidenceChunk], question: str, rater: Rater, *, threshold: float) -> Rated:
     """Chunks whose text is rated above the threshold."""
-    things: list[tuple[EvidenceChunk, int | None, str | None, bytes | str]] = [
-        (chunk, None, None, "\n".join(line.text for line in chunk.lines)) for chunk in chunks
-    ]
+    things: list[Thing] = [(chunk, None, None, "\n".join(line.text for line in chunk.lines)) for chunk in chunks]
     return _rated(chunks, things, question, rater, threshold)
 
 
 def _rated(
     chunks: Sequence[EvidenceChunk],
-    things: Sequence[tuple[EvidenceChunk, int | None, str | None, bytes | str]],
+    things: Sequence[Thing],
     question: str,
     rater: Rater,
     threshold: float,

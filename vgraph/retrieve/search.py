@@ -13,7 +13,7 @@ from vgraph.models import Embedder, Rater, Reranker
 from vgraph.retrieve.intent import cameras_named, understood
 from vgraph.retrieve.pack import pack
 from vgraph.retrieve.profiles import Found, Profile, enter
-from vgraph.retrieve.relevance import Look, Rated, by_captions, by_frames
+from vgraph.retrieve.relevance import Look, Picture, Rated, by_captions, by_frames
 from vgraph.retrieve.rerank import diversified, reranked
 from vgraph.retrieve.times import TimeSpan, time_span, with_time
 from vgraph.retrieve.trace import stage
@@ -71,8 +71,12 @@ def retrieve(
     profile = profile or Profile()
     cameras = [c for c in store.camera_names() if filters.cameras is None or c["_key"] in filters.cameras]
     span = _time_named(question, store, filters, cameras)
-    filters = with_time(filters, span)
-    found = entered(question, vectors(question), filters, profile, store, aids.reranker, _zone(cameras))
+    within, filters = filters, with_time(filters, span)
+    found = entered(question, vectors(question), filters, profile, store, aids.reranker, _zone(cameras), within)
+    if (
+        found.relations
+    ):  # a looser level may reach beyond the time that the question names, never beyond what the caller allows
+        filters = within
     keys = [hit.chunk for hit in found.hits]
     with stage("neighbours") as tell:
         around = store.stitch_chunks(keys, filters, neighbours=profile.neighbours)
@@ -85,7 +89,7 @@ def retrieve(
     relations = _with_levels(found.relations, _relations(graph))
     entities = _entities(graph, filters)
     packed = pack(chunks, relations, profile.token_budget, question=question, order=profile.order, form=profile.pack)
-    rated = _rated(packed.chunks, question, profile, aids)
+    rated = _rated(packed.chunks, question, profile, aids, filters)
     if rated.ratings:
         left = {chunk.id for chunk in rated.chunks}
         packed = pack(
@@ -100,12 +104,13 @@ def retrieve(
 
 
 def entered(
-    question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store, reranker: Reranker | None, tz: str = "UTC"
+    question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store, reranker: Reranker | None, tz: str = "UTC",
+    within: Filters = EVERYTHING,
 ) -> Found:  # fmt: skip
     """The k chunks a question enters by, in their last order: of more candidates where a reranker reads them or they are to differ."""
     reader = reranker if profile.rerank else None
     pool = max(profile.rerank if reader else 0, profile.leg_k if profile.mmr is not None else 0)
-    found = enter(question, vector, filters, profile, store, pool=pool, tz=tz)
+    found = enter(question, vector, filters, profile, store, pool=pool, tz=tz, within=within)
     hits: Sequence[Hit] = found.hits
     if reader is not None:
         hits = reranked(hits, question, _texts(hits[: profile.rerank], store, filters), reader, profile.rerank)
@@ -121,7 +126,7 @@ def _texts(hits: Sequence[Hit], store: Store, filters: Filters) -> dict[str, str
     return {chunk.id: "\n".join(line.text for line in chunk.lines) for chunk in chunks}
 
 
-def _rated(chunks: tuple[EvidenceChunk, ...], question: str, profile: Profile, aids: Aids) -> Rated:
+def _rated(chunks: tuple[EvidenceChunk, ...], question: str, profile: Profile, aids: Aids, filters: Filters) -> Rated:
     """The chunks that would be told, less those that a rater finds to have nothing to do with the question."""
     if profile.intent == "none":
         return Rated(chunks, ())
@@ -132,8 +137,18 @@ def _rated(chunks: tuple[EvidenceChunk, ...], question: str, profile: Profile, a
     threshold = profile.intent_threshold
     if profile.intent == "captions":
         return by_captions(chunks, question, aids.rater, threshold=threshold)
-    look = aids.look or (lambda chunk, most: ())
+
+    def look(chunk: EvidenceChunk, most: int) -> list[Picture]:
+        zero = chunk.start_ms - chunk.offset_ms
+        seen = aids.look(chunk, most) if aids.look else ()
+        return [picture for picture in seen if _asked_for(zero + picture[0], filters)]
+
     return by_frames(chunks, question, aids.rater, look, threshold=threshold, frames=profile.intent_frames)
+
+
+def _asked_for(at_ms: int, filters: Filters) -> bool:
+    after = filters.start_ms is None or at_ms >= filters.start_ms
+    return after and (filters.end_ms is None or at_ms < filters.end_ms)
 
 
 def _zone(cameras: Sequence[Mapping[str, Any]]) -> str:

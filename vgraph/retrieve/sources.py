@@ -16,7 +16,7 @@ from vgraph.retrieve.analytics import Analytics
 from vgraph.retrieve.bounds import narrowed
 from vgraph.retrieve.cascade import Form, RelationEvidence, RelationQuery, search_relations
 from vgraph.retrieve.profiles import Profile, Way
-from vgraph.retrieve.search import QueryVectors, evidence_chunks, retrieve
+from vgraph.retrieve.search import NO_AIDS, Aids, QueryVectors, evidence_chunks, retrieve
 from vgraph.store import Store
 from vgraph.types import Evidence, EvidenceChunk, EvidenceSummary, Filters
 
@@ -48,9 +48,10 @@ class Sources:
     """What tools read. `images` is the model of the pictures' space, None where the graph holds no embedded pictures."""
 
     def __init__(
-        self, store: Store, vectors: Callable[[], QueryVectors], profile: Profile, images: ImageEmbedder | None = None
-    ) -> None:
-        self._store, self._vectors, self._profile, self._images = store, vectors, profile, images
+        self, store: Store, vectors: Callable[[], QueryVectors], profile: Profile, images: ImageEmbedder | None = None,
+        aids: Aids = NO_AIDS,
+    ) -> None:  # fmt: skip
+        self._store, self._vectors, self._profile, self._images, self._aids = store, vectors, profile, images, aids
 
     @cached_property
     def analytics(self) -> Analytics:
@@ -81,7 +82,7 @@ class Sources:
         """Evidence for a question (see retrieve/search.py)."""
         profile = replace(self._profile, way=way or self._profile.way, k=k or self._profile.k)
         profile = replace(profile, leg_k=max(profile.leg_k, profile.k))
-        return retrieve(question, self._store, self._vectors(), filters, profile)
+        return retrieve(question, self._store, self._vectors(), filters, profile, self._aids)
 
     def chunks(self, keys: Sequence[str], filters: Filters) -> tuple[EvidenceChunk, ...]:
         """Chunks by key that pass the filters, in the order of the keys."""
@@ -125,7 +126,11 @@ class Sources:
     def summaries(self, question: str, filters: Filters, *, k: int) -> tuple[EvidenceSummary, ...]:
         """Summaries nearest to a question that the filters let through, with the times and cameras they sum up."""
         found = retrieve(
-            question, self._store, self._vectors(), filters, replace(self._profile, way="summaries", summaries=k)
+            question,
+            self._store,
+            self._vectors(),
+            filters,
+            replace(self._profile, way="summaries", summaries=k, intent="none", rerank=0),
         )
         return found.summaries
 
