@@ -13,10 +13,13 @@ from vgraph.evals.metrics import (
     Expected,
     Span,
     answer_matches,
+    best_iou,
+    choice_of,
     citation_precision,
     contains,
     iou,
     lengths,
+    located,
     moments,
     normalised,
     overlap,
@@ -157,3 +160,120 @@ def test_moments_group_the_evidence_of_a_question() -> None:
         {"moment": 0, "camera": "yard", "start_ms": 1, "end_ms": 2},
     ]
     assert moments({"evidence": evidence}) == ((Span("dock", 1, 2), Span("yard", 1, 2)), (Span("gate", 5, 6),))
+
+
+# --- strictness ------------------------------------------------------------------------------------------------------------
+
+PEOPLE = ("Maria Lopez", "Maria", "Lopez", "Jonas Weber", "Jonas", "Weber")
+
+
+def test_an_answer_that_names_everybody_names_nobody() -> None:
+    who = Expected("who", ("Aisha Khan", "Aisha", "Khan"), rivals=PEOPLE, asked="Who handed crate 4 to Tom Fischer?")
+    assert answer_matches("Aisha Khan handed crate 4 to Tom Fischer at 09:01:23.", who)
+    assert answer_matches("Khan.", who)
+    assert not answer_matches("Maria Lopez, Jonas Weber, Aisha Khan or Tom Fischer.", who)
+    assert not answer_matches("Aisha or perhaps Jonas", who)
+
+
+def test_a_right_name_may_hold_that_of_a_rival() -> None:
+    where = Expected("where", ("loading dock", "dock"), rivals=("yard", "gate", "dock road"))
+    assert answer_matches("At the loading dock", where)
+    assert not answer_matches("At the loading dock, or the yard", where)
+    assert not answer_matches("At the loading dock, the dock road", where)
+
+
+def test_both_ways_is_neither() -> None:
+    yes = Expected("yes_no", ("yes",), rivals=("no",))
+    assert answer_matches("Yes: Maria picked up crate 4.", yes)
+    assert not answer_matches("Yes and no.", yes)
+    first = Expected("before_after", ("before",), rivals=("after",), asked="Did A arrive before or after B left?")
+    assert answer_matches("Before: 09:01:02 against 09:04:11.", first)
+    assert not answer_matches("before or after", first)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("3", True),
+        ("Three: crate 4 (09:01:12), case 9 (09:02) and parcel 12, on 2026-03-03", True),
+        ("3 objects between 09:00 and 09:10 on 3 March 2026, within 45 seconds", True),
+        ("2, 3 or 4", False),
+        ("three or four", False),
+        ("crate 4", False),
+        ("no one knows", False),
+    ],
+)
+def test_one_number_is_stated(text: str, right: bool) -> None:
+    many = Expected("how_many", ("3", "three"), neutral=("crate 4", "case 9", "parcel 12"), asked="How many?")
+    assert answer_matches(text, many) is right
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("Between 09:00 and 09:10 it happened at 09:01:23.", True),
+        ("09:01:20 to 09:01:55", True),
+        ("09:05:00, or 09:01:23", False),
+        ("09:01:23, 09:03:00, 09:04:00, 09:05:00", False),
+        ("some time between 09:00 and 09:10", False),
+    ],
+)
+def test_one_time_is_stated(text: str, right: bool) -> None:
+    asked = "When did it happen between 09:00 and 09:10?"
+    when = Expected("when", value_ms=NINE_O_ONE_23, tolerance_ms=15_000, tz="Europe/Berlin", asked=asked)
+    assert answer_matches(text, when) is right
+
+
+def test_one_length_is_stated() -> None:
+    length = Expected("how_long", value_ms=45_000, tolerance_ms=5_000)
+    assert answer_matches("47 seconds, from 09:01:02 to 09:01:49", length)
+    assert not answer_matches("10 s, 20 s, 30 s, 47 s", length)
+    assert not answer_matches("47 s, 10 s, 20 s, 30 s", length)
+
+
+# --- choices ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("B", 1),
+        ("b.", 1),
+        ("(B)", 1),
+        ("B. a red van", 1),
+        ("The answer is B.", 1),
+        ("the correct option is (C), because the van is red", 2),
+        ("It was a blue van that came", 0),
+        ("A man came in a green van", 2),
+        ("A. a blue van\nB. a red van", None),
+        ("A, B or C", None),
+        ("a red van or a green van", None),
+        ("E", None),
+        ("I cannot tell", None),
+        ("", None),
+    ],
+)
+def test_an_answer_settles_on_one_choice(text: str, place: int | None) -> None:
+    assert choice_of(text, ("a blue van", "a red van", "a green van")) == place
+
+
+def test_the_longer_of_two_choices_that_hold_one_another_is_meant() -> None:
+    assert choice_of("She took the red box.", ("the box", "the red box")) == 1
+
+
+# --- where in time ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_moment_is_located_within_two_seconds_or_nearly_whole() -> None:
+    truth = [[Span("dock", 10_000, 14_000), Span("yard", 10_000, 14_000)], [Span("gate", 100_000, 200_000)]]
+    assert located([Span("yard", 8_500, 15_900), Span("gate", 95_000, 202_000)], truth)
+    assert not located([Span("dock", 7_000, 14_000), Span("gate", 100_000, 200_000)], truth)
+    assert not located([Span("office", 10_000, 14_000), Span("gate", 100_000, 200_000)], truth)
+    assert not located([Span("dock", 10_000, 14_000)], truth)
+    assert not located([], [])
+
+
+def test_overlap_with_truth_is_the_best_citation_of_each_moment() -> None:
+    truth = [[Span("dock", 0, 10)], [Span("gate", 0, 10)]]
+    assert best_iou([Span("dock", 0, 5), Span("dock", 0, 100)], truth) == pytest.approx(0.25)
+    assert best_iou([], truth) == 0

@@ -15,7 +15,8 @@ import pysubs2
 import pytest
 
 from vgraph.errors import UserError
-from vgraph.evals.metrics import Expected, answer_matches
+from vgraph.evals.metrics import answer_matches
+from vgraph.evals.questions import expected_of
 from vgraph.evals.world import Picture, World, WorldFiles, speech
 from vgraph.evals.world.__main__ import main
 from vgraph.evals.world.questions import KINDS
@@ -207,7 +208,7 @@ def test_what_was_not_recorded_lies_outside_the_coverage_of_its_camera(truth: di
 def test_the_right_answer_matches_and_an_empty_one_does_not(truth: dict[str, Any]) -> None:
     for question in truth["questions"]:
         if question["status"] == "answered":
-            expected = Expected.of(question, truth["tz"])
+            expected = expected_of(question, truth)
             assert answer_matches(f"I think: {question['answer']}.", expected), question
             assert not answer_matches("I do not know", expected), question
 

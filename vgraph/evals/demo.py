@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from vgraph.app import VGraph
-from vgraph.evals.metrics import Expected, Span, answer_matches, citation_precision, moments
-from vgraph.evals.world import DEMO_SEED, World, WorldFiles
+from vgraph.evals.metrics import Span, answer_matches, citation_precision, moments
+from vgraph.evals.questions import expected_of
+from vgraph.evals.world import DEMO_SEED, World
 from vgraph.settings import Settings
 from vgraph.types import Answer, IngestReport, Progress
 
@@ -91,9 +92,10 @@ def run_demo(
                 seconds[stage] += spent
             yield Ingested(done)
         asked = []
-        for question in _questions(files):
+        truth: dict[str, Any] = json.loads(files.truth.read_text(encoding="utf-8"))
+        for question in truth["questions"]:
             started = time.perf_counter()
-            step = _ask(graph, question, world.script.tz)
+            step = _ask(graph, question, truth)
             seconds["ask"] += time.perf_counter() - started
             asked.append(step)
             yield step
@@ -111,17 +113,14 @@ def _inside(settings: Settings, folder: Path) -> Settings:
     return settings.model_copy(update={"database": database, "media": media})
 
 
-def _questions(files: WorldFiles) -> list[dict[str, Any]]:
-    truth: dict[str, Any] = json.loads(files.truth.read_text(encoding="utf-8"))
-    return list(truth["questions"])
-
-
-def _ask(graph: VGraph, question: Mapping[str, Any], tz: str) -> Asked:
+def _ask(graph: VGraph, question: Mapping[str, Any], truth: Mapping[str, Any]) -> Asked:
     answer = graph.ask(question["text"])
     cited = [Span(c.camera, c.start_ms, c.end_ms + 1) for claim in answer.claims for c in claim.citations]
     answered = question["status"] == "answered"
     first = answer.claims[0].text if answer.claims else answer.text
-    right = answer.status == question["status"] and (not answered or answer_matches(first, Expected.of(question, tz)))
+    right = answer.status == question["status"] and (
+        not answered or answer_matches(first, expected_of(question, truth))
+    )
     shown = answered and citation_precision(cited, moments(question)) > 0
     return Asked(
         question["text"], question["kind"], answer, question["status"], question["answer"], right, shown, graph.zones()

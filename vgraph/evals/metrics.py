@@ -120,6 +120,31 @@ def _by_camera(spans: Iterable[Span]) -> dict[str, tuple[Interval, ...]]:
     return {camera: union(intervals) for camera, intervals in found.items()}
 
 
+def located(cited: Sequence[Span], truth: Sequence[Moment], within_ms: int = 2_000, least: float = 0.9) -> bool:
+    """Whether every true moment is told where it is: a citation begins and ends within 2 s of it, or has an IoU above 0.9 (OmAgent)."""
+    return bool(truth) and all(
+        any(_locates(span, true, within_ms, least) for span in cited for true in moment) for moment in truth
+    )
+
+
+def _locates(span: Span, true: Span, within_ms: int, least: float) -> bool:
+    near = max(abs(span.start_ms - true.start_ms), abs(span.end_ms - true.end_ms)) <= within_ms
+    return span.camera == true.camera and (near or iou(_interval(span), _interval(true)) > least)
+
+
+def best_iou(cited: Sequence[Span], truth: Sequence[Moment]) -> float:
+    """Over the true moments the mean of the best IoU a citation has with one of its spans; 0 without either."""
+    best = [
+        max((iou(_interval(s), _interval(t)) for s in cited for t in moment if s.camera == t.camera), default=0.0)
+        for moment in truth
+    ]
+    return sum(best) / len(best) if best else 0.0
+
+
+def _interval(span: Span) -> Interval:
+    return span.start_ms, span.end_ms
+
+
 # --- pairs -----------------------------------------------------------------------------------------------------------------
 
 
@@ -163,7 +188,9 @@ def pair_scores(records: Iterable[tuple[str, str]]) -> PairScores:
 class Expected:
     """What a right answer holds: one of `accepted`, all of `all_of`, `in_order` one after another, and a value near `value_ms`.
 
-    The value is a time of day (UTC ms, read in `tz`) for `when`, a length for `how_long`. What is empty or None is not asked.
+    The value is a time of day (UTC ms, read in `tz`) for `when`, a length for `how_long`. What is empty or None is not asked. None of
+    `rivals` may stand in a right answer (an answer that names everybody names nobody), and where a number is asked, no other number but
+    those within `neutral` (names of things) and in the words of the question, `asked`.
     """
 
     kind: str
@@ -173,9 +200,14 @@ class Expected:
     value_ms: int | None = None
     tolerance_ms: int = 0
     tz: str = "UTC"
+    rivals: tuple[str, ...] = ()
+    neutral: tuple[str, ...] = ()
+    asked: str = ""
 
     @classmethod
-    def of(cls, question: Mapping[str, Any], tz: str) -> Expected:
+    def of(
+        cls, question: Mapping[str, Any], tz: str, *, rivals: Iterable[str] = (), neutral: Iterable[str] = ()
+    ) -> Expected:
         """From a question of a world's truth."""
         return cls(
             question["kind"],
@@ -185,6 +217,9 @@ class Expected:
             question["value_ms"],
             question["tolerance_ms"] or 0,
             tz,
+            tuple(rivals),
+            tuple(neutral),
+            question["text"],
         )
 
 
@@ -209,12 +244,14 @@ def contains(text: str, words: str) -> bool:
 
 
 def answer_matches(text: str, expected: Expected) -> bool:
-    """Whether an answer is right."""
+    """Whether an answer is right, and says nothing else: see Expected."""
     checks = [
         not expected.accepted or any(contains(text, form) for form in expected.accepted),
         all(contains(text, name) for name in expected.all_of),
         in_order(text, expected.in_order),
         expected.value_ms is None or _near(text, expected),
+        not _names_a_rival(text, expected),
+        expected.kind != "how_many" or _counts(text, expected) <= _numbers(expected.accepted),
     ]
     return all(checks)
 
@@ -226,14 +263,60 @@ def in_order(text: str, names: Sequence[str]) -> bool:
     return -1 not in places and places == sorted(places)
 
 
+MOST_OTHERS = 2
+"""Values an answer may name beside the one it begins with, such as when something ended."""
+
+
+def _names_a_rival(text: str, expected: Expected) -> bool:
+    """Longer names are read first: the "dock" within "loading dock" is none of its own."""
+    right = {normalised(name) for name in (*expected.accepted, *expected.all_of)}
+    rest = text
+    for name in sorted(right | {normalised(name) for name in expected.rivals}, key=len, reverse=True):
+        if name not in right and contains(rest, name):
+            return True
+        rest = without(rest, (name,))
+    return False
+
+
+def without(text: str, names: Iterable[str]) -> str:
+    """The normalised text without the names, longest first; a bar stands where one was."""
+    padded = f" {normalised(text)} "
+    for name in sorted({normalised(name) for name in names} - {""}, key=len, reverse=True):
+        while f" {name} " in padded:
+            padded = padded.replace(f" {name} ", " | ")
+    return padded
+
+
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\b\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w* \d{4}")
+
+
+def _counts(text: str, expected: Expected) -> set[int]:
+    """Whole numbers an answer states, but those of dates, lengths of time, names and the question; "one" is too common a word to count."""
+    plain = _LENGTH.sub(" ", _DATE.sub(" ", text))
+    words = without(plain, (*expected.neutral, *expected.accepted)).split()
+    return {n for n in map(_number, words) if n is not None and n != 1} - _numbers(normalised(expected.asked).split())
+
+
+def _numbers(words: Iterable[str]) -> set[int]:
+    return {number for number in map(_number, words) if number is not None}
+
+
+def _number(word: str) -> int | None:
+    return int(word) if word.isdecimal() else _NUMBERS.index(word) if word in _NUMBERS else None
+
+
 def _near(text: str, expected: Expected) -> bool:
+    """The first value the answer names is right, and few others are named that are not; times of the question may be said again."""
     assert expected.value_ms is not None
+    value, slack = expected.value_ms, expected.tolerance_ms
     if expected.kind == "when":
-        return any(
-            low - expected.tolerance_ms < expected.value_ms < high + expected.tolerance_ms
-            for low, high in clock_times(text, expected.value_ms, expected.tz)
-        )
-    return any(abs(length - expected.value_ms) <= expected.tolerance_ms for length in lengths(text))
+        echoed = set(clock_times(expected.asked, value, expected.tz))
+        times = [time for time in clock_times(text, value, expected.tz) if time not in echoed]
+        near = [low - slack < value < high + slack for low, high in times]
+    else:
+        near = [abs(length - value) <= slack for length in lengths(text)]
+    return bool(near) and near[0] and near.count(False) <= MOST_OTHERS
 
 
 def clock_times(text: str, near_ms: int, tz: str) -> tuple[Interval, ...]:
@@ -269,3 +352,31 @@ def lengths(text: str) -> tuple[int, ...]:
             found.append(value)
         last_end, last_unit = match.end(), unit
     return tuple(found)
+
+
+def choice_of(text: str, choices: Sequence[str]) -> int | None:
+    """The one choice an answer settles on: by the letter it begins with or names alone, else by the only choice whose words it holds.
+
+    None when it settles on none, or names several.
+    """
+    lettered = _lettered(text, len(choices))
+    if lettered:
+        return lettered.pop() if len(lettered) == 1 else None
+    held = [place for place, choice in enumerate(choices) if contains(text, choice)]
+    outermost = [p for p in held if not any(p != q and contains(choices[q], choices[p]) for q in held)]
+    return outermost[0] if len(outermost) == 1 else None
+
+
+_ALONE = re.compile(r"^\W*([A-J])\W*$", re.IGNORECASE)
+_LEADING = re.compile(r"^\s*\(?([A-J])[.):]", re.MULTILINE)
+_BRACKETED = re.compile(r"\(([A-J])\)")
+_SAID = re.compile(
+    r"(?i:\b(?:answer|choice|option)s?(?:\s+is|:)?)\s+\(?([A-J])(?=[).,:;]|\s*$|\s+because\b)", re.MULTILINE
+)
+
+
+def _lettered(text: str, number: int) -> set[int]:
+    """The choices named by their letters: "b", "B. Black", "the answer is B", "(B)"; not the article of "A man"."""
+    alone = _ALONE.match(text)
+    letters = {alone[1].upper()} if alone else {m for form in (_LEADING, _BRACKETED, _SAID) for m in form.findall(text)}
+    return {place for place in (ord(letter) - ord("A") for letter in letters) if place < number}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vgraph.evals.metrics import Expected, Moment, Span, moments
+from vgraph.evals.metrics import Expected, Moment, Span, moments, normalised
+from vgraph.evals.world.site import CITIES
 from vgraph.types import AnswerStatus
 
 LETTERS = "ABCDEFGHIJ"
@@ -50,22 +51,64 @@ class Question:
 def of_world(truth: Mapping[str, Any], *, gated: bool = True) -> tuple[Question, ...]:
     """The questions of a world's truth. With `gated` every second one is asked a minute after what it asks about, the others at the end."""
     return tuple(
-        _of_world(question, truth["tz"], gated=gated and number % 2 == 1)
+        _of_world(question, truth, gated=gated and number % 2 == 1)
         for number, question in enumerate(truth["questions"])
     )
 
 
-def _of_world(question: Mapping[str, Any], tz: str, *, gated: bool) -> Question:
+def _of_world(question: Mapping[str, Any], truth: Mapping[str, Any], *, gated: bool) -> Question:
     answerable = question["status"] == "answered"
     return Question(
         question["id"],
         question["kind"] if answerable else "unanswerable",
         question["text"],
-        expected=Expected.of(question, tz) if answerable else None,
+        expected=expected_of(question, truth) if answerable else None,
         status=AnswerStatus(question["status"]),
         asked_ms=_last(question) + ASKED_AFTER_MS if gated else None,
         moments=moments(question),
     )
+
+
+def expected_of(question: Mapping[str, Any], truth: Mapping[str, Any]) -> Expected:
+    """What a right answer to a question of a world holds, and which of the world's names it may not hold."""
+    things = [item["name"] for kind in ("things", "vehicles") for item in truth[kind]]
+    return Expected.of(question, truth["tz"], rivals=_rivals(question, truth), neutral=things)
+
+
+def _rivals(question: Mapping[str, Any], truth: Mapping[str, Any]) -> list[str]:
+    """The other names of the kind that is asked for, but those of the question itself."""
+    match question["kind"]:
+        case "who" | "together":
+            seen = _seen(question, truth) if question["all_of"] else set()
+            names = [p["name"] for p in truth["people"] if p["id"] not in seen]
+            return _others(question, [part for name in names for part in (name, *name.split())])
+        case "where" if question["modality"] == "speech":
+            return _others(question, CITIES)
+        case "where":
+            names = [zone["name"] for zone in truth["zones"]]
+            return _others(question, [*names, *(name.split()[-1] for name in names)])
+        case "before_after":
+            return [word for word in ("before", "after") if word not in question["accepted"]]
+        case "yes_no":
+            return [word for word in ("yes", "no") if word not in question["accepted"]]
+        case _:
+            return []
+
+
+def _others(question: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Names of which no word stands in the question or its answer."""
+    known = set(normalised(" ".join([question["text"], *question["accepted"], *question["all_of"]])).split())
+    return sorted({name for name in names if not set(normalised(name).split()) & known})
+
+
+def _seen(question: Mapping[str, Any], truth: Mapping[str, Any]) -> set[str]:
+    """Who was in view at all: not to name them is no fault where a person was there for a moment, nor is naming them."""
+    spans = [(item["recording"], item["start_ms"], item["end_ms"]) for item in question["evidence"]]
+    return {
+        spell["id"]
+        for spell in truth["presence"]
+        if any(spell["recording"] == r and spell["start_ms"] < e and s < spell["end_ms"] for r, s, e in spans)
+    }
 
 
 def _last(question: Mapping[str, Any]) -> int:
