@@ -25,6 +25,7 @@ from rich.table import Table
 
 from vgraph.app import Advance, Check, Estimate, Expired, Explanation, Fault, FitReport, Pick, Stage, to_json
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered
+from vgraph.evals.summary import Summary
 from vgraph.types import Answer, Citation, Evidence, EvidenceChunk, EvidenceRelation, IngestReport
 from vgraph.types import Progress as Step
 
@@ -498,6 +499,62 @@ def listening(url: str, *, guarded: bool) -> None:
     note(
         f"vgraph listens on {url} ({'with' if guarded else 'without'} a token); {url}/docs describes it; Ctrl-C stops it"
     )
+
+
+# --- evaluation ---------------------------------------------------------------------------------------------------------
+
+
+def answers(found: Summary) -> None:
+    """How questions were answered: by kind, then what the answers cite and cost."""
+    out.print(f"[bold]{escape(found.name)}[/]  {escape(', '.join(found.methods))}")
+    tallies = [*found.kinds, found.answerable, *([found.unanswerable] if found.unanswerable else [])]
+    table(
+        ("kind", "asked", "right", "wrong", "abstained", "failed", "unjudged", "accuracy", "95 %"),
+        [
+            (
+                t.kind,
+                t.asked,
+                t.right,
+                t.wrong,
+                t.abstained,
+                t.failed,
+                t.unjudged,
+                _share(t.accuracy),
+                _range(t.interval),
+            )
+            for t in tallies
+        ],
+    )
+    table(("", ""), _measures(found))
+    for fault in found.faults[:MOST_WARNINGS]:
+        err.print(f"[red]fault[/] {escape(fault)}")
+    if len(found.faults) > MOST_WARNINGS:
+        err.print(f"and {len(found.faults) - MOST_WARNINGS} faults more")
+
+
+def _measures(found: Summary) -> list[tuple[str, object]]:
+    return [
+        ("abstained with the true reason", _share(found.exact)),
+        ("citations", found.citations),
+        ("citations that lead to a clip", _share(found.resolving)),
+        ("citations that show a true moment", _share(found.precision)),
+        ("citations of a camera that saw none", _share(found.wrong_camera)),
+        ("overlap with true moments (IoU)", _share(found.iou)),
+        ("all moments located (2 s or IoU > 0.9)", _share(found.located)),
+        ("asked at a moment, and saw what came later", f"{found.future_violations} of {found.gated}"),
+        ("tokens in, out", f"{found.input_tokens}, {found.output_tokens}"),
+        ("money", f"{found.money:g}"),
+        ("seconds a question, mean and 95 %", f"{found.seconds:.3f}, {found.p95_seconds:.3f}"),
+        ("steps a question", f"{found.steps:.1f}"),
+    ]
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _range(value: tuple[float, float] | None) -> str:
+    return "-" if value is None else f"{value[0]:.3f} to {value[1]:.3f}"
 
 
 # --- the demo -----------------------------------------------------------------------------------------------------------

@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vgraph.cli.console import Json, print_json, settings
+from vgraph.cli.ask import Profile
+from vgraph.cli.console import RESUMABLE, Json, print_json, settings
+from vgraph.cli.graph import FAULTS
 from vgraph.errors import UserError
 
 if TYPE_CHECKING:
     from vgraph.evals.ingest import Measured, Topic
+    from vgraph.evals.qa import Outcome
 
 evals = typer.Typer(
     help="How good vgraph is, on synthetic worlds whose truth is known.", no_args_is_help=True, rich_markup_mode=None
@@ -85,6 +88,60 @@ def retrieval(
             for row in rows
         ],
     )  # fmt: skip
+
+
+@evals.command("qa")
+def qa(
+    ctx: typer.Context,
+    dataset: Annotated[
+        Literal["world", "egolife", "egoschema", "longvideobench", "mlvu", "videomme", "lvbench"],
+        typer.Argument(help="A simulated day, or a published set of questions of which --data holds a local copy."),
+    ] = "world",
+    data: Annotated[Path | None, typer.Option(help="The folder with the local copy.")] = None,
+    folder: Annotated[
+        Path, typer.Option(help="Where graphs and answers go; they are kept, and an interrupted run goes on.")
+    ] = Path("eval-data"),
+    hours: Annotated[float, typer.Option(min=0.05, max=24, help="Length of the simulated day.")] = 24.0,
+    cameras: Annotated[int, typer.Option(min=4, max=8, help="Its cameras.")] = 8,
+    questions: Annotated[int, typer.Option(min=8, help="Questions of it; a fifth cannot be answered.")] = 250,
+    seed: Annotated[int, typer.Option(help="Another seed, another day.")] = 7,
+    gated: Annotated[
+        bool, typer.Option(help="Ask every second one a minute after what it asks about; nothing later may be used.")
+    ] = True,
+    profile: Profile = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="A part to do without; may be repeated (see README, Evaluation).")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask only so many, evenly taken.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Ask again what was answered in an earlier run.")] = False,
+    json: Json = False,
+) -> None:
+    """Measure answers: right, wrong, abstained; what they cite, whether it is there, what they should not have seen, what they cost."""
+    from vgraph import terminal
+    from vgraph.evals.answering import answered, dataset_asking, world_asking
+    from vgraph.evals.day import Size
+    from vgraph.evals.qa import Way
+
+    if (data is None) != (dataset == "world"):
+        raise UserError("--data: give the folder with the local copy of the set of questions, and none for `world`")
+    ctx.meta["interrupted"] = RESUMABLE
+    way = Way({"profile": profile} if profile else {}, tuple(without or ()))
+    way.chosen  # noqa: B018 - a part that is not known is told before anything is made
+    with terminal.progress() as advance:
+        if data is None:
+            size = Size(hours, cameras, questions, seed)
+            asking = world_asking(settings(), folder, size, gated=gated, report=advance)
+        else:
+            asking = dataset_asking(settings(), folder, dataset, data, report=advance)
+        outcomes: list[Outcome] = []
+        summary = answered(asking, way, limit=limit, again=again, report=advance, told=outcomes.append)
+    terminal.warnings(asking.notes)
+    if json:
+        print_json({"summary": summary, "outcomes": outcomes})
+    else:
+        terminal.answers(summary)
+    if summary.faults:
+        raise typer.Exit(FAULTS)
 
 
 def _chosen(topics: Sequence[Topic], names: Sequence[str]) -> list[Topic]:
