@@ -3,7 +3,8 @@
 Understood are dates (`2026-03-02`, `2 March 2026`, `March 2, 2026`), days told from the moment asked about (`today`, `yesterday`, `last
 Tuesday`, `on Tuesday`, `three days ago`), weeks (`this week`, `last week`), parts of a day (`this morning`, `yesterday evening`, `at noon`,
 `last night`), clock times (`at 14:10`, `around 2 pm`, `between 14:00 and 14:10`, `before 9:00`, `after 9:00`), any of these together (`last
-Tuesday around noon`), and spans that end now (`in the last ten minutes`, `half an hour ago`). A clock time alone means the day asked about.
+Tuesday around noon`), and spans that end now (`in the last ten minutes`, `half an hour ago`). A clock time alone means the last time it
+was that o'clock: the day asked about, or the day before where that is still to come.
 The moment asked about is the end of the last recording, or `not_after`: to a recording, nothing later is `today`.
 """
 
@@ -119,11 +120,17 @@ def time_span(question: str, tz: str, last_ms: int | None) -> TimeSpan | None:
         start = day.start.date() if day else (now.date() if now else None)
         if start is None:
             return None
-        part = _part_of(rest, start, zone, named=day is not None)
-        found = _clock_span(rest, start, zone) or part
+        found = _clock_or_part(rest, start, zone, named=day is not None)
+        if day is None and found and last_ms is not None and (found.start_ms or 0) >= last_ms:
+            found = _clock_or_part(rest, start - timedelta(days=1), zone, named=False)
         return found or (_span(day.start, day.end, day.phrase) if day else None)
     except (OverflowError, ValueError):  # the first or last day of the calendar
         return None
+
+
+def _clock_or_part(text: str, day: date, zone: ZoneInfo, *, named: bool) -> TimeSpan | None:
+    part = _part_of(text, day, zone, named=named)
+    return _clock_span(text, day, zone) or part
 
 
 def without_times(question: str) -> str:
