@@ -306,6 +306,20 @@ def test_code_is_written_for_many_rows_and_gives_the_same():
     assert passing._fast is not None
 
 
+@pytest.mark.parametrize("op", ["IN", "NOT IN"])
+def test_a_list_that_comes_again_row_after_row_holds_the_same(op: str):
+    """Strings are looked up in a set then: not those of the list before, and values of other types as ever."""
+    tree = n.Binary(op, X, Y)
+    env = CompileEnv(lambda variable: variable.id)
+    closure, passing = compile_condition(tree, env), written(batchwise.passing(tree, env))
+    lists: list[Any] = [["a", "b"] * 6, [*"cdefghij", 1, None, [1], True], ["a"], [], "abc", None, {"a": 1}]
+    values: list[Any] = ["a", "c", 1, 1.0, True, None, [1], [1, None], "abc"]
+    rows = [[x, y, None] for y in [lists[0], lists[1], *lists, lists[1], lists[0]] for x in values]
+    rt = Runtime()
+    for _ in range(2):  # what was made of the last list is there again in the next batch
+        assert passing(rows, rt) == [row for row in rows if closure(row, Runtime())]
+
+
 def assert_same(found: Any, expected: Any) -> None:
     assert order(found, expected) == 0, (found, expected)
     assert rank(found) == rank(expected)

@@ -98,6 +98,12 @@ def test_either_end_of_an_edge_is_a_better_way_than_another_attribute(db: Databa
     binds = {"ids": ["chunks/c1", "chunks/c2"]}
     assert [index["type"] for index in db.node("IndexNode", query, binds)["indexes"]] == ["edge", "edge"]
     assert sorted(db.run(query, binds)) == ["e1"]
+    either = "FOR e IN weighed FILTER e._from IN @ids OR e._to IN @ids RETURN e._key"
+    assert sorted(db.run(either, binds)) == ["e0", "e1", "e2"]
+    other = (
+        "FOR e IN weighed FILTER e._from IN @ids OR e._to IN ['chunks/c9'] FILTER e._from != 'chunks/c1' RETURN e._key"
+    )
+    assert sorted(db.run(other, binds)) == ["e2", "e8"]
 
 
 def test_a_covered_filter_is_gone(db: Database) -> None:

@@ -412,6 +412,41 @@ class TestSigns:
         chosen = smallest(np.array(values, np.uint16), count)
         assert sorted(values)[:count] == sorted(np.array(values)[chosen].tolist())[:count]
 
+    @pytest.mark.parametrize("arrangement", ["drawn", "ascending", "descending", "hidden", "equal"])
+    def test_smallest_of_many_are_those_of_all(self, arrangement):
+        """The threshold comes from a sample, which may not show the least keys at all."""
+        keys = np.random.default_rng(1).integers(100, 60_000, 50_000).astype(np.uint16)
+        if arrangement in ("ascending", "descending"):
+            keys = np.sort(keys)[:: 1 if arrangement == "ascending" else -1]
+        if arrangement == "hidden":
+            keys[1:800:2] = np.arange(400) % 90
+        if arrangement == "equal":
+            keys[:] = 7
+        for count in (1, 300, 2000, 49_999):
+            edge = np.sort(keys)[count - 1]
+            assert np.sort(smallest(keys, count)).tolist() == np.flatnonzero(keys <= edge).tolist()
+            floats = keys.astype(np.float32)
+            assert np.sort(smallest(floats, count)).tolist() == np.flatnonzero(floats <= edge).tolist()
+
+    @pytest.mark.parametrize(("metric", "dimension"), [("cosine", 300), ("l2", 96), ("innerProduct", 384)])
+    def test_the_finer_estimate_is_nearer_to_the_truth(self, metric, dimension):
+        rng = np.random.default_rng(3)
+        spread = rng.standard_normal((2010, 20)) @ rng.standard_normal((20, dimension)) + 2 * rng.standard_normal(
+            dimension
+        )
+        vectors = spread.astype(np.float32)
+        coder = Coder.learn(metric, vectors[:2000])
+        bits, radii = coder.encode(vectors[:2000])
+        found = {"rough": 0, "fine": 0}
+        for wanted in vectors[2000:]:
+            query = coder.query(wanted)
+            true = set(best(metric, exact(metric, vectors[:2000], wanted), 20))
+            rough = query.keys(sign_distances(list(bits), query.bits), radii, even=False)
+            fine = query.fine(list(bits), np.arange(2000), radii)
+            for name, estimates in (("rough", rough), ("fine", fine)):
+                found[name] += len(true & set(np.argsort(estimates)[:40].tolist()))
+        assert found["fine"] > found["rough"] > 100
+
 
 class TestBuilding:
     """An index over documents that are there: vectors in the JSON and outside it, and documents that have none."""

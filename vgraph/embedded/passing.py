@@ -51,7 +51,7 @@ def serialized(value: Any) -> bytes | Passed:
     if long:
         size = sum(len(items) * len(_text(items[-1])) for items in long)
         try:
-            with held_back(size):
+            with held_back():
                 return Passed(copied(value), size)
         except (NotPlainError, RecursionError):
             pass  # as text it is what it is, or refused as it should be

@@ -122,7 +122,7 @@ def placed(slot: int, condition: Expr | None, env: CompileEnv) -> Placed:
         return slow
 
     def write() -> Placed:
-        source = Source(env, compile)
+        source = Source(env, compile, (slot, "item"))
         body = [f"if {source.condition(condition)}:", "    add(row.copy())"]
         first = ["row = batch[position]", f"row[{slot}] = item"]
         begin = ["found = []", "add = found.append"]
@@ -161,7 +161,7 @@ def spread(slot: int, condition: Expr | None, env: CompileEnv) -> Spread:
         return slow
 
     def write() -> Spread:
-        source = Source(env, compile)
+        source = Source(env, compile, (slot, "item"))
         body = [f"if {source.condition(condition)}:", "    add(row.copy())"]
         begin = ["found = []", "add = found.append", "row = row.copy()"]
         return _function(source, "items, row, rt", begin, "item in items", body, "found", [f"row[{slot}] = item"])
@@ -192,7 +192,8 @@ def _function(
 ) -> Callable[..., Any]:
     """`def f(parameters): begin; for each: first, body; return result`, with what the source wants around its expressions."""
     loop = [*first, *source.before_each(), *body]
-    lines = [*source.before_all(), *begin, f"for {each}:", *(f"    {line}" for line in loop), f"return {result}"]
+    lines = [*source.before_all(), *begin, f"for {each}:", *(f"    {line}" for line in loop), *source.after_all()]
+    lines.append(f"return {result}")
     exec(f"def written({parameters}):\n" + "\n".join(f"    {line}" for line in lines), source.names)  # noqa: S102
     written: Callable[..., Any] = source.names["written"]
     return written

@@ -351,6 +351,13 @@ def in_bind(a: Closure, name: str, positive: bool) -> Closure:
     return member
 
 
+def strings_of(items: Any) -> frozenset[str] | None:
+    """The strings in a list, for whoever looks for one again and again; None where it is no list, or a short one."""
+    if type(items) is not list or len(items) < _SHORT:
+        return None
+    return frozenset([item for item in items if type(item) is str])
+
+
 def list_member(positive: bool) -> Callable[[Any, Any, Runtime], bool]:
     """``value IN items``: of a list that comes again, row after row, the strings are made a set."""
     key = object()

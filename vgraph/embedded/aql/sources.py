@@ -2,7 +2,8 @@
 
 `Source.value` writes an expression for `row` and `rt`; what is not written out here is a call of its closure. What is written
 gives the same value as the closures of `expressions`, warns the same, and evaluates in the same order. A variable's
-attributes share one look at what the variable is: `get3` is the `get` of the object in register 3.
+attributes share one look at what the variable is: `get3` is the `get` of the object in register 3. A list in a register
+that is there again in the next row becomes a set: `list3`, with its strings in `strings3`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from . import operators
-from .closures import bound_members, fixed_members, list_member, plain
+from .closures import bound_members, fixed_members, list_member, plain, strings_of
 from .functions import FUNCTIONS
 from .generated import nothing
 from .nodes import (
@@ -49,14 +50,24 @@ _MIRROR: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Source:
-    """Source under construction: the names it uses, and the lines that go before the loop and before each row."""
+    """Source under construction: the names it uses, and the lines that go around the loop and before each row.
 
-    def __init__(self, env: CompileEnv, compile: Callable[[Expr, CompileEnv], Closure]) -> None:
+    `local`: the register that the loop fills from a variable of Python's, and that variable's name.
+    """
+
+    def __init__(
+        self,
+        env: CompileEnv,
+        compile: Callable[[Expr, CompileEnv], Closure],
+        local: tuple[int, str] | None = None,
+    ) -> None:
         self.names: dict[str, Any] = {
             "nothing": nothing,
             "equal": equal,
             "compare": compare,
             "hashable": hashable,
+            "contains": operators.contains,
+            "strings_of": strings_of,
             "number": number,
             "divide": operators.divide,
             "modulo": operators.modulo,
@@ -68,19 +79,36 @@ class Source:
         self._once: list[str] = []
         self._binds: dict[str, str] = {}
         self._registers: dict[int, None] = {}
+        self._lists: dict[int, str] = {}
+        self._register_names = {} if local is None else {local[0]: local[1]}
         self._count = 0
 
     def before_all(self) -> list[str]:
         """Lines that run once for a batch."""
-        return self._once
+        held = [f"list{at}, strings{at} = rt.cache.get({key}, (None, None))" for at, key in self._lists.items()]
+        return [*self._once, *held]
+
+    def after_all(self) -> list[str]:
+        """Lines that run once behind the loop."""
+        return [f"rt.cache[{key}] = list{at}, strings{at}" for at, key in self._lists.items()]
 
     def before_each(self) -> list[str]:
         """Lines that run once for a row."""
         found = []
         for register in self._registers:
-            found.append(f"base = row[{register}]")
-            found.append(f"get{register} = base.get if type(base) is dict else nothing")
+            base = self._register_names.get(register)
+            if base is None:
+                base = "base"
+                found.append(f"base = row[{register}]")
+            found.append(f"get{register} = {base}.get if type({base}) is dict else nothing")
+        for register in self._lists:
+            found.append(f"items = {self._register(register)}")
+            found.append(f"if items is not list{register}: list{register}, strings{register} = items, None")
+            found.append(f"elif strings{register} is None: strings{register} = strings_of(items)")
         return found
+
+    def _register(self, register: int) -> str:
+        return self._register_names.get(register, f"row[{register}]")
 
     def name(self, value: Any) -> str:
         """A name for a value of the program."""
@@ -99,7 +127,7 @@ class Source:
         """An expression as Python."""
         match expr:
             case Variable():
-                return f"row[{self._env.slot(expr)}]"
+                return self._register(self._env.slot(expr))
             case Literal(value=value):
                 return repr(value) if type(value) in _CONSTANTS else self.name(plain(value))
             case Bind(name=name):
@@ -250,11 +278,20 @@ class Source:
                 local = self._local()
                 self._once.append(f"{local} = {self.name(bound_members)}({name!r}, rt)")
                 return f"({local} is not None and {self._plain(expr.left, depth)} {word} {local})"
-            case Variable() | Attribute():
+            case Variable():
+                return self._among(self._env.slot(expr.right), expr.left, positive, depth)
+            case Attribute():
                 right, left = self.value(expr.right, depth), self.value(expr.left, depth)
                 return f"{self.name(list_member(positive))}({right}, {left}, rt)"
             case _:
                 return self._closure(expr)
+
+    def _among(self, register: int, value: Expr, positive: bool, depth: int) -> str:
+        """Whether a value is in the list of a register, or is not."""
+        self._lists.setdefault(register, self.name(object()))
+        local, word = self._local(), "in" if positive else "not in"
+        known = f"type({local} := {self.value(value, depth)}) is str and strings{register} is not None"
+        return f"({local} {word} strings{register} if {known} else contains(list{register}, {local}, {positive}))"
 
     def _plain(self, expr: Expr, depth: int) -> str:
         """A value as members of sets are."""

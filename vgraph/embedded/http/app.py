@@ -109,7 +109,7 @@ class App:
     def answer(self, context: Context) -> Answer:
         """Answer in this thread."""
         try:
-            with held_back(context.request.size):
+            with held_back():
                 return ROUTES.answer(context, context.request)
         except ArangoError as error:
             return failure(error)

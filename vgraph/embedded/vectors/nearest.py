@@ -1,4 +1,7 @@
-"""The nearest vectors to a query: ranked by sign bits, scored exactly, filtered before or while going through them."""
+"""The nearest vectors to a query: ranked by sign bits, the best again by the query's own values, the best of those scored exactly.
+
+A filter is applied before, or while going through them.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,16 @@ from .signs import GONE, Query, sign_distances, sign_distances_of, smallest, squ
 Accept: TypeAlias = Callable[[Ints], Array]
 Load: TypeAlias = Callable[[Ints], Floats]
 
-_LEAST = 200  # vectors scored exactly before the result is believed
+_LEAST = 200  # vectors looked at again before the result is believed
 _GROWTH = 32  # the same for 2**(4n) vectors, as a multiple of 2**n
 _DEPTH = 12  # the same for each one wanted
+_SCORED = 3  # one in so many of them is scored exactly, the best by the finer estimate
+_LEAST_SCORED = 100
+_SCORED_EACH = 5  # the same for each one wanted
 _FEW = 0.25  # share of the vectors
-_EARLY = 0.4  # a good vector has an estimate among the best of those scored: this share of them
-_LATE = 0.01  # share of the result that may have a worse one before twice as many are scored
+_EARLY = 0.4  # a good vector has an estimate among the best of those looked at: this share of them
+_FINE = 0.6  # and a finer one among the best of those scored
+_LATE = 0.01  # share of the result that may have a worse one before twice as many are looked at
 _BLOCK = 128  # vectors scored at once: their copy stays in the processor's cache
 
 
@@ -42,6 +49,35 @@ class Found:
     rows: Ints
     scores: Array
     estimates: Array
+    fine: Array
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Slots that look good, with what was estimated of them; not scored yet."""
+
+    slots: Ints
+    estimates: Array
+    fine: Array
+
+    def and_more(self, more: Waiting) -> Waiting:
+        if not len(self.slots):
+            return more
+        return Waiting(
+            np.concatenate([self.slots, more.slots]),
+            np.concatenate([self.estimates, more.estimates]),
+            np.concatenate([self.fine, more.fine]),
+        )
+
+    def split(self, count: int) -> tuple[Waiting, Waiting]:
+        """The best `count` by the finer estimate, in the order of their slots, and the others."""
+        if count >= len(self.slots):
+            return self, self.take(NO_INTS)
+        order = np.argpartition(self.fine, count)
+        return self.take(np.sort(order[:count])), self.take(order[count:])
+
+    def take(self, places: Ints) -> Waiting:
+        return Waiting(self.slots[places], self.estimates[places], self.fine[places])
 
 
 class Nearest:
@@ -65,24 +101,37 @@ class Nearest:
             return NO_INTS, np.empty(0)
         depth = int(max(_LEAST, _GROWTH * total**0.25, _DEPTH * k))
         keys: Array | None = None
+        estimate: Query | None = None
         if depth * 4 < total and self.memory.coder is not None:
-            keys = self._estimates(slots, self.memory.coder.query(self.query))
+            estimate = self.memory.coder.query(self.query)
+            keys = self._estimates(slots, estimate)
         decided: dict[int, bool] = {}
-        found, edge = self._own(own), None
+        found, edge, scored = self._own(own), None, 0
+        waiting = Waiting(NO_INTS, np.empty(0), np.empty(0))
         while True:
             everything = keys is None or depth >= total
             promising, edge, early = self._promising(slots, keys, min(depth, total), edge)
-            found = self._with(found, promising, keys, slots)
+            waiting = waiting.and_more(self._waiting(promising, keys, slots, None if accept else estimate))
+            enough = max(_LEAST_SCORED, _SCORED_EACH * k, depth // _SCORED)
+            chosen_now, waiting = waiting.split(len(waiting.slots) if everything or accept else enough - scored)
+            scored += len(chosen_now.slots)
+            found = self._with(found, chosen_now)
             chosen = (
                 np.arange(min(k, len(found.rows)))
                 if accept is None
                 else _first_accepted(found.rows, k, accept, decided)
             )
             # a good vector with a bad estimate means that others were cut off: look deeper
-            late = 0 if everything else int((found.estimates[chosen] > early).sum())
+            late = 0 if everything else self._late(found, chosen, early)
             if everything or (len(chosen) == k and late <= _LATE * k):
                 return found.rows[chosen], found.scores[chosen]
             depth *= 2 if len(chosen) == k else 4
+
+    @staticmethod
+    def _late(found: Found, chosen: Ints, early: Any) -> int:
+        """How many of the result have an estimate that only just let them in."""
+        fine = np.partition(found.fine, int(len(found.fine) * _FINE))[int(len(found.fine) * _FINE)]
+        return int(((found.estimates[chosen] > early) | (found.fine[chosen] > fine)).sum())
 
     def _allowed(self, candidates: Ints | None) -> tuple[Ints | None, Ints]:
         """Slots to look at (None = all that live) and which of the caller's own vectors."""
@@ -127,7 +176,8 @@ class Nearest:
         """The caller's own vectors, scored."""
         vectors = self.changes.own_vectors[own]
         scores = self._scores(vectors, squares(vectors))
-        return Found(self.changes.own_rows[own], scores, np.full(len(own), -np.inf))
+        best = np.full(len(own), -np.inf)
+        return Found(self.changes.own_rows[own], scores, best, best)
 
     def _promising(self, slots: Ints | None, keys: Array | None, depth: int, edge: Any) -> tuple[Ints, Any, Any]:
         """Positions of the `depth` least keys above `edge`; the new edge; and the key below which _EARLY of them all lie."""
@@ -144,18 +194,31 @@ class Nearest:
             kept &= estimates > edge
         return positions[kept], last, early
 
-    def _with(self, found: Found, promising: Ints, keys: Array | None, slots: Ints | None) -> Found:
+    def _waiting(self, promising: Ints, keys: Array | None, slots: Ints | None, query: Query | None) -> Waiting:
+        """The finer estimates of some positions; none are made without `query`."""
+        chosen = promising if slots is None else slots[promising]
+        none = np.zeros(len(chosen))
+        if keys is None:
+            return Waiting(chosen, none, none)
+        memory = self.memory
+        if query is None:
+            return Waiting(chosen, keys[promising], none)
+        return Waiting(chosen, keys[promising], query.fine(memory.columns(), chosen, memory.radii.view[chosen]))
+
+    def _with(self, found: Found, more: Waiting) -> Found:
         """What was found before and more vectors, scored and sorted."""
         memory = self.memory
-        chosen = promising if slots is None else slots[promising]
-        estimates = np.zeros(len(chosen)) if keys is None else keys[promising]
+        chosen = more.slots
         memory.cache.ensure(chosen, self.load)
         parts = [chosen[start : start + _BLOCK] for start in range(0, len(chosen), _BLOCK)]
         scores = [self._scores(memory.cache.rows(part), memory.cache.squares(part)) for part in parts]
         rows = np.concatenate([found.rows, memory.rows.view[chosen]])
         every = np.concatenate([found.scores, *scores])
         order = np.argsort(every if memory.metric == "l2" else -every, kind="stable")
-        return Found(rows[order], every[order], np.concatenate([found.estimates, estimates])[order])
+        estimates, fine = (
+            np.concatenate(pair)[order] for pair in ((found.estimates, more.estimates), (found.fine, more.fine))
+        )
+        return Found(rows[order], every[order], estimates, fine)
 
     def _alive(self) -> Ints:
         living = np.ones(self.memory.size, np.bool_)

@@ -16,6 +16,7 @@ from .. import plan as p
 from ..batchwise import Spread, Values
 from ..expressions import CompileEnv, compile, compile_condition, compile_source
 from ..nodes import Expr, Variable
+from ..rules.tools import all_of, conjuncts, disjuncts
 from . import graph, lookup, search, sets, steps, write
 from .aggregates import accumulator
 from .rows import Batch, Closure, Operator, Row, Rows, Run
@@ -278,13 +279,14 @@ class _Compiler:
         return tuple((self.closure(bound.value), bound.strict) for bound in bounds)
 
     def _index(self, node: p.IndexNode) -> Operator:
+        condition = left_to_test(node)
         return lookup.IndexScan(
             node.collection,
             tuple(self.probe(item, node.variable) for item in node.lookups),
             not node.ascending,
             node.projection,
-            batchwise.placed(self.slot(node.variable), node.filter, self.env),
-            node.filter is not None,
+            batchwise.placed(self.slot(node.variable), condition, self.env),
+            condition is not None,
             self.limited,
         )
 
@@ -522,6 +524,19 @@ def declared_in(plan: p.Plan) -> frozenset[int]:
             case p.PathCondition(element=variable):
                 found.add(variable.id)
     return frozenset(found)
+
+
+def left_to_test(node: p.IndexNode) -> Expr | None:
+    """A loop's filter without the alternatives that its lookups are: what an edge index finds fulfils one of them."""
+    if node.filter is None or not all(lookup.kind == "edge" for lookup in node.lookups):
+        return node.filter
+    known = [lookup.condition for lookup in node.lookups]
+    parts = [
+        part
+        for part in conjuncts(node.filter)
+        if not {id(condition) for condition in known} <= set(map(id, disjuncts(part)))
+    ]
+    return all_of(parts) if parts else None
 
 
 def scorer_arguments(node: p.EnumerateViewNode) -> list[Expr]:
