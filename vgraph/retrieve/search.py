@@ -230,11 +230,12 @@ def evidence_chunks(
     reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]], filters: Filters
 ) -> list[EvidenceChunk]:
     """Chunks with the lines that lie in the asked time; one of which no line does says nothing about it."""
-    found = [_evidence_chunk(rows[key], via, score, filters) for key, via, score in reached if key in rows]
+    found = [evidence_chunk(rows[key], via, score, filters) for key, via, score in reached if key in rows]
     return [chunk for chunk in found if chunk.lines]
 
 
-def _evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Filters) -> EvidenceChunk:
+def evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Filters) -> EvidenceChunk:
+    """A row of read_chunks.aql with those of its lines that lie in the asked time."""
     zero = row["start_ms"] - row["offset_ms"]
     lines = tuple(
         Line(start, end, modality, text, origin)

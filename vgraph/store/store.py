@@ -23,6 +23,7 @@ from vgraph.store.ledgers import Ledgers
 from vgraph.store.narrowing import Narrowing
 from vgraph.store.removal import Removal
 from vgraph.store.run import KEY, Transaction, filter_binds, one, run, run_by_vector, until_undisturbed
+from vgraph.store.telling import Telling
 from vgraph.store.translate import translated
 from vgraph.types import Filters, GraphDelta, Hit, Record
 
@@ -103,6 +104,11 @@ class Store:
     def analytics(self) -> Analytics:
         """Who was where, when, with whom and for how long."""
         return Analytics(self._db)
+
+    @cached_property
+    def telling(self) -> Telling:
+        """What is told by entities, clips and times, without a search."""
+        return Telling(self._db)
 
     @cached_property
     def finding(self) -> Finding:
