@@ -16,6 +16,7 @@ from typing import Any, Unpack
 import orjson
 
 from vgraph.agents import answer
+from vgraph.agents.rules import answer_by_rules
 from vgraph.agents.tools import Scope, Toolbox, toolbox
 from vgraph.agents.tools.rewinder import Rewinder
 from vgraph.errors import MediaError, NotFoundError, UserError
@@ -184,13 +185,6 @@ class VGraph:
     def _vectors(self) -> QueryVectors:
         self._store.claim_embedding("text", self._embedder.name, self._embedder.dimension, self._spec("embed"))
         return QueryVectors(self._embedder)
-
-    def _similarity(self, question: str, texts: Sequence[str]) -> list[float]:
-        import numpy as np
-
-        vectors = self._embedder.embed(texts)
-        scores: list[float] = (vectors @ np.asarray(self._vectors(question), dtype=vectors.dtype)).tolist()
-        return scores
 
     @cached_property
     def assets(self) -> Assets:
@@ -465,9 +459,7 @@ class VGraph:
 
         `how` is any of the settings `retrieve.*` for this question alone, such as `profile` (how it enters the graph), `k`, `hops`.
         """
-        if not question.strip():
-            raise UserError("the question is empty")
-        _check_text("the question", question)
+        _check_question(question)
         return retrieve(question, self._store, self._vectors, filters or Filters(), self._profile(how), self._aids)
 
     def explain(self, question: str, filters: Filters | None = None, **how: Unpack[How]) -> Explanation:
@@ -527,14 +519,16 @@ class VGraph:
         return [(picture.offset_ms, None, picture.image) for picture in rewound]
 
     def ask(self, question: str, filters: Filters | None = None, **how: Unpack[How]) -> Answer:
-        """An answer whose every claim cites evidence; extractive when no chat model is configured. `how` as in `search`."""
-        evidence = self.search(question, filters, **how)
-        return answer(evidence, self.models.chat, self._similarity)
+        """An answer whose every claim cites evidence; by rules when no chat model is configured. `how` as in `search`."""
+        _check_question(question)
+        if self.models.chat is None:
+            return answer_by_rules(question, self.toolbox(**how), filters or Filters())
+        return answer(self.search(question, filters, **how), self.models.chat)
 
-    def toolbox(self) -> Toolbox:
-        """The tools of agents over this graph; they only read."""
+    def toolbox(self, **how: Unpack[How]) -> Toolbox:
+        """The tools of agents over this graph; they only read. `how` as in `search`."""
         images = self.models.image_embed if self._store.embedding("image") else None
-        sources = Sources(self._store, lambda: self._vectors, self._profile({}), images, self._aids)
+        sources = Sources(self._store, lambda: self._vectors, self._profile(how), images, self._aids)
         return toolbox(Scope(sources, rewinder=Rewinder(self.models.caption, self.settings.media.roots)))
 
     def _profile(self, how: How) -> Profile:
@@ -701,6 +695,9 @@ KNOWN = {
     "speakers": "`vgraph aql 'FOR u IN utterances RETURN DISTINCT u.speaker'`",
 }
 
+LONGEST_QUESTION = 4_000
+"""Characters."""
+
 EMBEDDED_TEXT: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "chunks": lambda record: record["text"] or NOTHING,
     "entities": entity_text,
@@ -814,6 +811,15 @@ def _plain(value: Any) -> Any:
 
 def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:
     return None if values is None else tuple(values)
+
+
+def _check_question(question: str) -> None:
+    """Raise UserError for a question that is empty, too long, or no text."""
+    if not question.strip():
+        raise UserError("the question is empty")
+    if len(question) > LONGEST_QUESTION:
+        raise UserError(f"the question has {len(question)} characters; the most is {LONGEST_QUESTION}")
+    _check_text("the question", question)
 
 
 def _camera(name: str, known: Sequence[Mapping[str, Any]]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vgraph.retrieve.naming import Known, cameras_known, known_of
-from vgraph.retrieve.search import evidence_chunk
+from vgraph.retrieve.search import evidence_chunks
 from vgraph.store import Store
 from vgraph.types import EvidenceChunk, Filters
 
@@ -68,14 +68,13 @@ class Facts:
 
     def clips_between(self, filters: Filters) -> tuple[str, ...]:
         """Chunks (keys) of the cameras and the time of the filters, in order of time."""
-        return tuple(self._store.telling.chunks_in_span(filters, limit=MOST_CLIPS + 1))
+        return tuple(self._store.chunks_during(filters, limit=MOST_CLIPS + 1))
 
     def told(self, chunks: Sequence[str], filters: Filters) -> Told:
         """All that chunks (keys) tell, as far as they pass the filters."""
         kept = list(chunks)[:MOST_CLIPS]
         rows = self._store.read_chunks(kept, filters)
-        read = [evidence_chunk(rows[key], "rule", 0.0, filters) for key in kept if key in rows]
-        read = [chunk for chunk in read if chunk.lines]
+        read = evidence_chunks([(key, "rule", 0.0) for key in kept], rows, filters)
         if not read:
             return Told(complete=len(chunks) <= MOST_CLIPS)
         told = self._store.telling.told_by_chunks([chunk.id for chunk in read], filters)

@@ -47,6 +47,13 @@ class QueryVectors:
                 self._kept.popitem(last=False)
         return vector
 
+    def similarity(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Cosine of a question with each of some texts."""
+        import numpy as np
+
+        scores: list[float] = (self._embedder.embed(texts) @ np.asarray(self(question), dtype=np.float32)).tolist()
+        return scores
+
 
 @dataclass(frozen=True, slots=True)
 class Aids:
@@ -230,12 +237,11 @@ def evidence_chunks(
     reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]], filters: Filters
 ) -> list[EvidenceChunk]:
     """Chunks with the lines that lie in the asked time; one of which no line does says nothing about it."""
-    found = [evidence_chunk(rows[key], via, score, filters) for key, via, score in reached if key in rows]
+    found = [_evidence_chunk(rows[key], via, score, filters) for key, via, score in reached if key in rows]
     return [chunk for chunk in found if chunk.lines]
 
 
-def evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Filters) -> EvidenceChunk:
-    """A row of read_chunks.aql with those of its lines that lie in the asked time."""
+def _evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Filters) -> EvidenceChunk:
     zero = row["start_ms"] - row["offset_ms"]
     lines = tuple(
         Line(start, end, modality, text, origin)

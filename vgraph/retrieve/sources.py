@@ -15,6 +15,7 @@ from vgraph.models import ImageEmbedder
 from vgraph.retrieve.analytics import Analytics
 from vgraph.retrieve.bounds import narrowed
 from vgraph.retrieve.cascade import Form, RelationEvidence, RelationQuery, search_relations
+from vgraph.retrieve.facts import Facts
 from vgraph.retrieve.profiles import Profile, Way
 from vgraph.retrieve.search import NO_AIDS, Aids, QueryVectors, evidence_chunks, retrieve
 from vgraph.store import Store
@@ -56,6 +57,15 @@ class Sources:
     @cached_property
     def analytics(self) -> Analytics:
         return Analytics(self._store)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the graph tells of entities, places and times, without a search."""
+        return Facts(self._store)
+
+    def similarity(self, text: str, texts: Sequence[str]) -> list[float]:
+        """How near in meaning each of some texts is to one, as cosine."""
+        return self._vectors().similarity(text, texts)
 
     @cached_property
     def cameras(self) -> tuple[Mapping[str, Any], ...]:

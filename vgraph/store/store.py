@@ -107,7 +107,7 @@ class Store:
 
     @cached_property
     def telling(self) -> Telling:
-        """What is told by entities, clips and times, without a search."""
+        """What is told by entities and clips, without a search."""
         return Telling(self._db)
 
     @cached_property

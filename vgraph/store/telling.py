@@ -1,4 +1,4 @@
-"""What the graph tells without a search: entities by their words, clips by their time, and all that is stated in them.
+"""What the graph tells without a search: entities by their words, and all that is stated in some clips.
 
 Part of Store as `store.telling`; each method runs one query of `arango/queries`.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vgraph.store import schema
-from vgraph.store.run import filter_binds, one, run
+from vgraph.store.run import one, run
 from vgraph.types import Filters
 
 
@@ -22,12 +22,6 @@ class Telling:
     def entities_of_words(self, text: str, *, limit: int) -> list[dict[str, Any]]:
         """Entities whose names or descriptions share words with a text: {key, id, name, type, aliases, description}."""
         return list(run(self._db, "entities_of_words", text=text, limit=limit))
-
-    def chunks_in_span(self, filters: Filters, *, limit: int) -> list[str]:
-        """Keys of chunks by cameras and time alone, in order of time; the other filters are those of `read_chunks`."""
-        binds = filter_binds(filters)
-        chosen = {name: binds[name] for name in ("cameras", "start_ms", "end_ms", "not_after")}
-        return list(run(self._db, "chunks_in_span", limit=limit, **chosen))
 
     def told_by_chunks(self, chunks: Sequence[str], filters: Filters) -> dict[str, Any]:
         """What chunks (keys) state and mention: {relations, mentions, entities}. Only `not_after` of the filters is looked at."""

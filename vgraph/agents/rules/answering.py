@@ -7,21 +7,34 @@ from dataclasses import replace
 
 from vgraph.agents.extractive import extract_claims
 from vgraph.agents.rules.forms import DURING_MS, FORMS, NOTHING, Asking, Result
-from vgraph.agents.rules.ground import Ground, asks_state
+from vgraph.agents.rules.ground import Ground
 from vgraph.agents.rules.spoken import about_speech, heard, said
+from vgraph.agents.tools import Toolbox
 from vgraph.retrieve.events import Event
 from vgraph.retrieve.naming import Names
 from vgraph.retrieve.pack import wall
 from vgraph.retrieve.understanding import Question, read, wordless
-from vgraph.types import Answer, AnswerStatus, Claim, EvidenceChunk
+from vgraph.types import Answer, AnswerStatus, Claim, EvidenceChunk, Filters
 
 RULES, EXTRACTIVE = "rules", "extractive"
+SPOKEN = frozenset(["where", "when", "who", "what", "how_many"])
+"""Forms that may be answered by what was said."""
 NOT_FOUND = "Not found: nothing that was recorded answers this."
 NOT_RECORDED = "Not recorded: no camera asked about covers that time."
 
 
-def answer_by_rules(text: str, ground: Ground) -> Answer:
-    """The answer of a question; its first claim is the value, the others show what it rests on."""
+def answer_by_rules(text: str, toolbox: Toolbox, filters: Filters) -> Answer:
+    """The answer to a question; its first claim is the value, the others show what it rests on."""
+    sources = toolbox.scope.sources
+    evidence = sources.search(text, filters)
+    cameras = sources.facts.cameras(filters)
+    return answered(
+        text, Ground(sources.facts, evidence.filters, evidence, sources.similarity, sources.search, cameras)
+    )
+
+
+def answered(text: str, ground: Ground) -> Answer:
+    """The answer to a question on a ground."""
     if wordless(text):
         return _without(ground, AnswerStatus.not_found, "Nothing was asked: the question has no word in it.")
     names = Names(ground.facts.known(text, ground.filters))
@@ -47,13 +60,14 @@ def _result(question: Question, ground: Ground, event: Event | None) -> Result:
     result = NOTHING
     if question.form in FORMS and (question.pattern is not None or question.form == "happenings"):
         result = FORMS[question.form](Asking(question, ground, event))
-    if (
-        not result.claims
-        and question.form in ("where", "when", "who", "what", "how_many")
-        and not asks_state(question.pattern)
-    ):
+    if not result.claims and question.form in SPOKEN and _unseen(question):
         result = heard(question, ground)
     return result
+
+
+def _unseen(question: Question) -> bool:
+    """Whether what is asked about is nothing that is known by sight: then it may have been spoken of."""
+    return question.pattern is None or bool(question.pattern.unknown)
 
 
 def _around(question: Question, ground: Ground) -> tuple[Event | None, Ground]:
