@@ -107,7 +107,7 @@ def test_ingest_reports_each_video_and_the_same_again_changes_nothing(here: Path
 
 def test_an_answer_leads_to_camera_time_file_and_place(inside: Path) -> None:
     text = run("ask", "Who hands over crate 25?").stdout
-    assert "answered (extractive)" in text and "Ana hands crate 25 to Bob." in text
+    assert "answered (rules)" in text and "Ana hands crate 25 to Bob." in text
     place = f"camera Dock, 2026-03-03 09:00:00 CET, {inside / 'dock.mp4'} at 0:00:00.5-0:00:02.5 [chunk "
     assert place in text
     assert value("ask", "Who hands over crate 25?")["claims"][0]["citations"][0]["camera"] == "dock"

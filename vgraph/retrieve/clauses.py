@@ -392,6 +392,8 @@ class _Reader:
             return True
         lemma = verb_lemma(word)
         subject = bool(self._items) and self._items[-1].kind == "noun"
+        if self._items and self._items[-1].kind == "wh" and self._items[-1].text == "who":
+            return True  # `who feeds`: nothing else follows
         waiting = not any(item.kind == "verb" for item in self._items)
         if self._supported:
             return subject and waiting
@@ -602,7 +604,7 @@ def _without_verb(items: Sequence[_Item]) -> Clause | None:
     named = next((a for a in (*loose, *(a for _, a in led)) if a.words and a.words[-1] in NOUNS), None)
     if named is not None:
         return _of_noun(NOUNS[named.words[-1]], roles, loose, named)
-    if not any(item.kind in ("be", "have", "wh", "do") for item in items):
+    if not any(item.kind == "be" for item in items) and not (led and not any(a.words for a in loose)):
         return None
     subjects = [a for a in loose if a.asked] or loose[:1]
     others = [a for a in loose if a not in subjects]
