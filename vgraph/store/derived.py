@@ -56,17 +56,26 @@ class Derived:
         """A document's chunks in order of time: {_key, described: whether anything was said of it}."""
         return list(run(self._db, "document_chunks", document=document))
 
-    def similar(self, keys: Sequence[str], camera: str, *, eta: float, top: int, probe: int) -> list[dict[str, Any]]:
-        """The chunks most like each of these, which are all of one camera: {chunk, document, near: {chunk, document, camera, weight}[]}."""
-        binds: dict[str, Any] = {"keys": list(keys), "camera": camera, "eta": eta, "top": top, "probe": probe}
+    def similar(self, keys: Sequence[str], camera: str, *, eta: float, probe: int) -> list[dict[str, Any]]:
+        """The chunks most like each of these, which are all of one camera: {chunk, document, near: {chunk, document, camera, weight}[]}.
+
+        `probe` are looked at of the same camera, and as many of the others.
+        """
+        binds: dict[str, Any] = {"keys": list(keys), "camera": camera, "eta": eta, "probe": probe}
         found = run_by_vector(self._db, "similar_chunks", **binds)
         return list(run(self._db, "similar_chunks_exact", **binds)) if found is None else found
 
-    def relink(self, chunks: Sequence[str], edges: Sequence[Record]) -> None:
-        """Put these edges in the place of all SIMILAR_TO that leave the chunks (keys)."""
+    def similar_from(self, chunks: Sequence[str]) -> list[dict[str, Any]]:
+        """The SIMILAR_TO that leave chunks (keys): {_from, _to, across, weight}."""
+        return list(run(self._db, "similar_from", ids=[f"chunks/{key}" for key in chunks]))
+
+    def relink(self, chunks: Sequence[str], edges: Sequence[Record], gone: Sequence[str]) -> None:
+        """Put these edges in the place of all SIMILAR_TO that leave the chunks (keys), and take those `gone` (keys) away."""
 
         def relink(db: schema.Database) -> None:
             run(db, "remove_edges_from", ids=[f"chunks/{key}" for key in chunks], collection="SIMILAR_TO")
+            if gone:
+                run(db, "remove_keys", keys=list(gone), collection="SIMILAR_TO")
             _put(db, "SIMILAR_TO", edges)
 
         self._write(("SIMILAR_TO",), relink)
@@ -120,6 +129,18 @@ class Derived:
         """Keys of the entities a document mentions."""
         return [str(found).partition("/")[2] for found in run(self._db, "entities_of_document", document=document)]
 
+    def regrouped(self) -> list[str]:
+        """Keys of entities whose cluster is another one than when themes were made last."""
+        return list(run(self._db, "regrouped_entities"))
+
+    def themed(self, entities: Sequence[str]) -> None:
+        """Remember that the themes of regrouped entities (keys) are made."""
+        self._write(("entities",), lambda db: run(db, "themed_entities", keys=list(entities)))
+
+    def neighbours_of(self, entities: Sequence[str]) -> list[str]:
+        """Keys of the entities that have to do with some of these (keys): linked, named together, or one with them."""
+        return list(run(self._db, "theme_neighbours", ids=_ids(entities)))
+
     def themes_of(self, entities: Sequence[str]) -> list[dict[str, Any]]:
         """Themes that hold any of these entities (keys)."""
         return list(run(self._db, "theme_region", entities=list(entities)))
@@ -150,7 +171,8 @@ def _put(db: schema.Database, collection: str, records: Sequence[Record]) -> Non
 def forget_derived(db: schema.Database, document: str) -> None:
     """Within a deletion: what other documents derived from this one goes, and they are marked to derive it anew.
 
-    A theme that rests on the document goes whole, because its summary may tell what the document showed.
+    A theme that rests on the document goes whole, because its summary may tell what the document showed. What the document held together
+    may fall apart: all other documents that name any of its entities are to have their themes made anew.
     """
     alike = list(run(db, "documents_similar_to", document=document))
     run(db, "remove_similar_to", document=document)

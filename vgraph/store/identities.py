@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vgraph.errors import StoreError
 from vgraph.store import schema
 from vgraph.store.run import Transaction, now_ms, one, run, run_by_vector, until_undisturbed
+from vgraph.store.translate import translated
 from vgraph.types import Record
 
 TAKEN = 1210
@@ -47,9 +48,10 @@ class Identities:
 
     # --- candidates -----------------------------------------------------------------------------------------------------
 
-    def blocks(self, name_keys: Sequence[str], most: int) -> list[list[str]]:
-        """Keys of entities that share a name key which at most `most` share."""
-        return list(run(self._db, "identity_blocks", name_keys=list(name_keys), most=most + 1))
+    def blocks(self, name_keys: Sequence[str], most: int) -> dict[str, list[str]]:
+        """Who shares each name key (entity keys, in order), of those that several share; nobody where more than `most` do."""
+        rows = run(self._db, "identity_blocks", name_keys=list(name_keys), most=most + 1)
+        return {row["name_key"]: row["members"] or [] for row in rows}
 
     def near(self, keys: Sequence[str], kind: str, *, least: float, probe: int, lists: int) -> list[list[str]]:
         """Pairs of keys: an entity of a type with those of the `probe` nearest, as far as the index finds them in so many of its lists,
@@ -58,6 +60,15 @@ class Identities:
         binds: dict[str, Any] = {"keys": list(keys), "type": kind, "least": least, "probe": probe}
         found = run_by_vector(self._db, "identity_near", lists=lists, **binds)
         return list(run(self._db, "identity_near_exact", **binds)) if found is None else found
+
+    def count(self) -> int:
+        """How many entities there are."""
+        with translated("count entities", "entities"):
+            return int(self._db.collection("entities").count())
+
+    def vectors(self, kind: str) -> Iterator[tuple[str, list[float]]]:
+        """Entities of a type that more than a detector knows, with their embeddings, streamed in no order."""
+        yield from run(self._db, "identity_vectors", stream=True, type=kind)
 
     def together(self, keys: Sequence[str]) -> list[dict[str, Any]]:
         """Followed and named entities of one type in the same chunks: {followed, named, type}."""
@@ -231,7 +242,7 @@ def _settled(
     there = [row["_key"] for row in run(db, "identity_profiles", keys=[source, *(key for key, _ in products)])]
     uses: list[dict[str, Any]] = list(run(db, "entity_uses", entities=_ids(there)))
     gone = [use["_key"] for use in uses if not use["uses"] and use["_key"] != source]
-    kept = [{**use, "name": names.get(use["_key"], use["name"])} for use in uses if use["uses"]]
+    kept = [{**use, "name": names.get(use["_key"], use["name"]), "regrouped": True} for use in uses if use["uses"]]
     run(db, "remove_identities", entities=_ids(gone))
     run(db, "remove_entities", keys=gone)
     run(db, "update_entities", records=[{k: v for k, v in use.items() if k not in ("uses", "renamed")} for use in kept])

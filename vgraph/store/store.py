@@ -33,6 +33,7 @@ UNTIMED = (
     "_rev",
     "recorded_ms",
     "history",
+    "regrouped",
     "seconds",
     "attempts",
     "input_tokens",

@@ -1,8 +1,8 @@
 """Thematic communities: entities that have to do with each other, found by Louvain, in levels, each with a title and a summary.
 
-Two entities belong together the more often they are linked and the more chunks name both. Only what touches the documents of a run is
-clustered anew: their entities, and all members of the themes these belonged to; every other theme stays as it is. Entities that are
-confirmed to be one count as one.
+Two entities belong together the more often they are linked and the more chunks name both. Entities that are confirmed to be one count as
+one. Each part of the graph that hangs together is clustered by itself, so its themes are those of what is in it and not of the order in
+which that came; only parts that a run touches are clustered anew, and of their themes only those written anew that are others now.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vgraph.ingest.communities.records import Writers, is_good, told
 from vgraph.ingest.communities.summaries import Material
+from vgraph.ingest.communities.windows import batches
 from vgraph.ingest.keys import content_key, edge_key
 from vgraph.store import Store
 from vgraph.types import Progress, Record
 
+if TYPE_CHECKING:
+    import networkx
+
 STAGE = "themes"
+PAGE = 256
 SEED = 0
 """Louvain visits vertices in an order drawn from this; with vertices sorted by key the same graph gives the same themes."""
 CHUNKS_READ = 48
@@ -60,15 +65,20 @@ class _Region:
 
 
 def find_themes(store: Store, options: ThemeOptions, writers: Writers, report: Callable[[Progress], None]) -> list[str]:
-    """Make the themes of all entities of documents that are new or changed; what went wrong, one line each."""
+    """Make the themes of whatever is new or changed; what went wrong, one line each.
+
+    That is all that hangs together with entities of documents that are new or changed, and with entities that have become one or two.
+    """
     pending = store.derived.pending(STAGE, options.config(writers))
-    if not pending:
+    regrouped = store.derived.regrouped()
+    if not pending and not regrouped:
         return []
     report(Progress("entities", STAGE, 0, None, "themes"))
     touched = {key for one in pending for key in store.derived.entities_of(one.document)}
-    warnings = _cluster(store, touched, options, writers, report)
+    warnings = _cluster(store, {*touched, *regrouped}, options, writers, report)
     if not warnings:
         store.derived.done(STAGE, pending)
+        store.derived.themed(regrouped)
     return warnings
 
 
@@ -95,15 +105,14 @@ def _cluster(
 
 
 def _affected(store: Store, touched: set[str]) -> tuple[dict[str, dict[str, Any]], set[str]]:
-    """The themes of some entities, by key, and all entities these hold, with the themes of those."""
-    members, fresh = set(touched), set(touched)
-    known: dict[str, dict[str, Any]] = {}
+    """The themes of whatever hangs together with some entities, by key, and all entities that do."""
+    members, fresh = set(touched), sorted(touched)
     while fresh:
-        found = {row["_key"]: row for row in store.derived.themes_of(sorted(fresh)) if row["_key"] not in known}
-        known |= found
-        fresh = set[str]().union(*(row["members"] for row in found.values())) - members
-        members |= fresh
-    return known, members
+        found = {key for page in batches(fresh, PAGE) for key in store.derived.neighbours_of(page)}
+        fresh = sorted(found - members)
+        members |= found
+    pages = batches(sorted(members), PAGE)
+    return {row["_key"]: row for page in pages for row in store.derived.themes_of(page)}, members
 
 
 # --- the graph ----------------------------------------------------------------------------------------------------------
@@ -136,16 +145,33 @@ def _region(store: Store, keys: Sequence[str]) -> _Region:
 def themes(weights: Mapping[tuple[str, str], float], options: ThemeOptions) -> list[list[tuple[str, ...]]]:
     """Communities by level, finest first, each a sorted tuple of keys; those with fewer members than asked are left out.
 
-    `weights` maps pairs of keys to how much they have to do with each other. The levels are Louvain's own passes: the first, and the last
-    ones up to `levels`.
+    `weights` maps pairs of keys to how much they have to do with each other.
     """
     import networkx
 
     graph = networkx.Graph()
     graph.add_nodes_from(sorted({key for pair in weights for key in pair}))
     graph.add_weighted_edges_from((a, b, weight) for (a, b), weight in sorted(weights.items()))
-    if not graph.number_of_edges():
-        return []
+    found: list[list[tuple[str, ...]]] = []
+    for part in sorted(map(sorted, networkx.connected_components(graph))):
+        for level, communities in enumerate(_levels(_alone(graph, part), options)):
+            found += [[]] * (level + 1 - len(found))
+            found[level] = sorted([*found[level], *communities])
+    return found
+
+
+def _alone(graph: networkx.Graph, part: Sequence[str]) -> networkx.Graph:
+    """A part of a graph with vertices and edges in order of key, as if there were nothing else."""
+    alone = graph.__class__()
+    alone.add_nodes_from(part)
+    alone.add_edges_from(sorted((min(a, b), max(a, b), facts) for a, b, facts in graph.edges(part, data=True)))
+    return alone
+
+
+def _levels(graph: networkx.Graph, options: ThemeOptions) -> list[list[tuple[str, ...]]]:
+    """Louvain's passes over a graph that hangs together: the first, and the last ones up to `levels`."""
+    import networkx
+
     passes = [
         sorted(tuple(sorted(part)) for part in partition if len(part) >= options.members)
         for partition in networkx.community.louvain_partitions(

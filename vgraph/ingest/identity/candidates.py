@@ -4,16 +4,24 @@ were named, or passed one camera after another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, Any, Final
 
 from vgraph.ingest.identity.decisions import Pair, pair
 from vgraph.ingest.identity.facts import Profile
+from vgraph.ingest.identity.nearest import Neighbours, neighbours
 from vgraph.ingest.identity.options import IdentityOptions
 from vgraph.ingest.identity.presence import Sites
 from vgraph.store.identities import Identities
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SHARE: Final = 8
+READ: Final = 1_000
 PROBED = 4
 """How many times `near` are looked at in the index, which finds nearly and not exactly the nearest."""
 LISTS = 8
@@ -24,26 +32,81 @@ LONGEST_MS = 600_000
 """Tracks that began so long before the span in which they would have to end are not looked for."""
 
 
-def by_name(
-    store: Identities, page: Sequence[Profile], name_keys: Iterable[str], options: IdentityOptions
-) -> set[Pair]:
-    """Pairs with one of the page that share a name key."""
-    mine = {one.key for one in page}
-    found: set[Pair] = set()
-    for members in store.blocks(sorted(name_keys), options.block_max):
-        found.update((a, b) for a, b in combinations(members, 2) if a in mine or b in mine)
-    return found
+@dataclass(slots=True)
+class Names:
+    """Who shares a name key with one of those `touched` in this run. A key that several share is looked at once in a run."""
+
+    store: Identities
+    options: IdentityOptions
+    touched: Set[str]
+    seen: set[str] = field(default_factory=set)
+
+    def of(self, name_keys: Iterable[str]) -> set[Pair]:
+        """Pairs with one of the touched that share one of these keys, as far as none was told of before."""
+        blocks = self.store.blocks(sorted(set(name_keys) - self.seen), self.options.block_max)
+        self.seen |= blocks.keys()
+        found: set[Pair] = set()
+        for members in blocks.values():
+            found.update((a, b) for a, b in combinations(members, 2) if a in self.touched or b in self.touched)
+        return found
 
 
-def by_meaning(store: Identities, page: Sequence[Profile], options: IdentityOptions) -> set[Pair]:
-    """Pairs with one of the page whose embeddings are nearest. The embedding of a bare name says no more than the name does."""
-    found: set[Pair] = set()
-    for kind in sorted({one.type for one in page}):
-        keys = [one.key for one in page if one.type == kind and one.vector and one.words and not one.followed]
-        if keys:
-            near = store.near(keys, kind, least=options.near_min, probe=PROBED * options.near, lists=LISTS)
-            found.update(pair(*couple) for couple in _nearest(near, options.near))
-    return found
+def is_told(one: Profile) -> bool:
+    """Whether an entity's embedding says more than its name does."""
+    return one.vector and bool(one.words) and not one.followed
+
+
+@dataclass(slots=True)
+class Meanings:
+    """Who is near by embedding: `many` holds how many entities of a type are looked for in this run.
+
+    Few ask the vector index, one by one. Where they are one in `SHARE` of all entities it costs less to read the whole type and compare
+    it among itself (nearest.py), for the index takes the longer for each the more there are.
+    """
+
+    store: Identities
+    options: IdentityOptions
+    many: Mapping[str, int]
+    found: dict[str, Neighbours | None] = field(default_factory=dict)
+
+    def of(self, page: Sequence[Profile]) -> set[Pair]:
+        """Pairs with one of the page whose embeddings are nearest."""
+        found: set[Pair] = set()
+        for kind in sorted({one.type for one in page}):
+            keys = [one.key for one in page if one.type == kind and is_told(one)]
+            if keys:
+                found.update(pair(*couple) for couple in self._of(keys, kind))
+        return found
+
+    def _of(self, keys: Sequence[str], kind: str) -> Iterable[tuple[str, str]]:
+        together = self._together(kind)
+        if together is not None:
+            return ((key, other) for key in keys for other in together.of(key))
+        probe = PROBED * self.options.near
+        near = self.store.near(keys, kind, least=self.options.near_min, probe=probe, lists=LISTS)
+        return _nearest(near, self.options.near)
+
+    def _together(self, kind: str) -> Neighbours | None:
+        """All of a type compared among themselves, where that is worth it."""
+        if kind not in self.found:
+            many = self.many.get(kind, 0) * SHARE >= self.store.count()
+            self.found[kind] = _compared(self.store, kind, self.options) if many else None
+        return self.found[kind]
+
+
+def _compared(store: Identities, kind: str, options: IdentityOptions) -> Neighbours:
+    """Half precision: the cosines of those that are found are taken again, in full, where they are judged."""
+    import numpy as np
+
+    keys: list[str] = []
+    pages: list[NDArray[np.float16]] = []
+    rows = store.vectors(kind)
+    while batch := list(islice(rows, READ)):
+        keys += [key for key, _ in batch]
+        pages.append(np.asarray([vector for _, vector in batch], np.float16))
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    vectors = np.concatenate(pages)[order] if pages else np.zeros((0, 1), np.float16)
+    return neighbours([keys[number] for number in order], vectors, options.near, options.near_min)
 
 
 def _nearest(rows: Iterable[Sequence[str]], most: int) -> Iterator[tuple[str, str]]:

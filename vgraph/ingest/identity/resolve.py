@@ -6,6 +6,7 @@ next begins, and marks an entity as resolved last of all: killed anywhere, the n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -61,6 +62,8 @@ class _Case:
     told: dict[str, frozenset[Caption]] = field(default_factory=dict)
     statuses: dict[str, str] = field(default_factory=dict)
     doubts: int = 0
+    names: candidates.Names | None = None
+    meanings: candidates.Meanings | None = None
 
     def facts(self, keys: Sequence[str]) -> dict[str, Facts]:
         """Facts of entities by key; those that are not there are left out."""
@@ -101,7 +104,8 @@ def resolve(store: Store, options: IdentityOptions, report: Callable[[Progress],
     case = _opened(store.identities, options, report)
     _resplit(case)
     touched = case.store.touched(case.config)
-    _key_names(case, touched)
+    case.meanings = candidates.Meanings(case.store, options, _key_names(case, touched))
+    case.names = candidates.Names(case.store, options, frozenset(touched))
     for page in _told(case, touched, "compare"):
         _compare(case, page)
     _settle_all(case, touched, False)
@@ -175,9 +179,12 @@ def _products(family: Sequence[Decision], standing_now: set[int]) -> list[tuple[
 # --- candidates and judgements ------------------------------------------------------------------------------------------
 
 
-def _key_names(case: _Case, touched: Sequence[str]) -> None:
-    """Give every touched entity its name keys first, so that they find one another whatever their order."""
-    options = case.court.options
+def _key_names(case: _Case, touched: Sequence[str]) -> Mapping[str, int]:
+    """Give every touched entity its name keys first, so that they find one another whatever their order.
+
+    How many there are of each type whose embeddings tell something.
+    """
+    options, told = case.court.options, Counter[str]()
     for page in _pages(touched):
         changed = []
         for row in case.store.profiles(page):
@@ -185,8 +192,10 @@ def _key_names(case: _Case, touched: Sequence[str]) -> None:
             keys = name_keys(row["type"], names, row["description"], options.phonetic) if names else []
             if keys != (row["name_keys"] or []):
                 changed.append({"_key": row["_key"], "name_keys": keys or None})
+            told[row["type"]] += candidates.is_told(profile(row))
         if changed:
             case.store.write(entities=changed)
+    return told
 
 
 def _compare(case: _Case, page: Sequence[str]) -> None:
@@ -195,10 +204,16 @@ def _compare(case: _Case, page: Sequence[str]) -> None:
     known = {edge["_key"]: edge for edge in case.store.edges(page)}
     before = {_ends(edge) for edge in known.values() if edge["config"] == case.config}
     pairs = {*_candidates(case, rows), *before, *_decided(case, set(page))} - case.judged
-    kept = _put(case, dict.fromkeys(pairs, ()), known)
+    kept = _put(case, dict.fromkeys(pairs, ()), known | _edges_beside(case, set(page), pairs))
     case.judged |= pairs
     gone = [key for key, edge in known.items() if key not in kept and not _judged_already(case, edge, pairs)]
     case.store.write(gone=gone)
+
+
+def _edges_beside(case: _Case, page: set[str], pairs: set[Pair]) -> dict[str, dict[str, Any]]:
+    """The edges that pairs of others than the page have by now."""
+    beside = sorted({one for one, other in pairs if one not in page and other not in page})
+    return {edge["_key"]: edge for part in _pages(beside) for edge in case.store.edges(part)}
 
 
 def _put(case: _Case, pairs: Mapping[Pair, tuple[Evidence, ...]], known: Mapping[str, Mapping[str, Any]]) -> set[str]:
@@ -223,10 +238,10 @@ def _candidates(case: _Case, rows: Sequence[Mapping[str, Any]]) -> set[Pair]:
     """Pairs that names or embeddings bring together and whose vertices are alike enough, and those that appearance may bring together."""
     options, page = case.court.options, [profile(row) for row in rows]
     found: set[Pair] = set()
-    if options.names:
-        found |= candidates.by_name(case.store, page, {key for row in rows for key in row["name_keys"] or ()}, options)
-    if options.embedding:
-        found |= candidates.by_meaning(case.store, page, options)
+    if options.names and case.names:
+        found |= case.names.of(key for row in rows for key in row["name_keys"] or ())
+    if options.embedding and case.meanings:
+        found |= case.meanings.of(page)
     found = _promising(case, page, found - case.judged)
     return found | candidates.by_passing(case.store, page, case.court.sites, options) if options.appearance else found
 
@@ -321,7 +336,7 @@ def _settle(case: _Case, page: Sequence[str], settled: set[str], last: bool) -> 
     called = _called(case, outcome.canonical)
     now = {key: {"canonical": outcome.canonical.get(key), "called": called.get(key)} for key in members if key in rows}
     changes: dict[str, dict[str, Any]] = {
-        key: dict(cluster)
+        key: {**cluster, "regrouped": True}
         for key, cluster in now.items()
         if any(value != rows[key].get(name) for name, value in cluster.items())
     }
