@@ -123,9 +123,7 @@ def _links(row: Mapping[str, Any], camera: str) -> Iterator[_Link]:
 
 def _back(link: _Link) -> _Link:
     """The same likeness, seen from the other side."""
-    return _Link(
-        link.end, link.start, link.weight, link.other, link.other_camera, link.document, link.camera
-    )
+    return _Link(link.end, link.start, link.weight, link.other, link.other_camera, link.document, link.camera)
 
 
 def _edge_key(start: str, end: str) -> str:

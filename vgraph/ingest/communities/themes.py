@@ -58,6 +58,8 @@ class _Region:
     """The part of the entity graph that is clustered anew. Keys are those of representatives; `occurs`: key -> chunks."""
 
     entities: Mapping[str, Mapping[str, Any]]
+    names: Mapping[str, frozenset[str]]
+    """All that each is called, in lower case: the names of those that are one with it."""
     weights: Mapping[tuple[str, str], float]
     occurs: Mapping[str, frozenset[str]]
     places: Mapping[str, tuple[str, str]]
@@ -139,7 +141,11 @@ def _region(store: Store, keys: Sequence[str]) -> _Region:
         if len(together) <= NAMED_TOGETHER:
             weights.update(combinations(sorted(together), 2))
     entities = {row["_key"]: row for row in rows}
-    return _Region(entities, weights, {key: frozenset(chunks) for key, chunks in occurs.items()}, places)
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        names[row["canonical"]].add(row["own"].casefold())
+    called = {key: frozenset(told) for key, told in names.items()}
+    return _Region(entities, called, weights, {key: frozenset(chunks) for key, chunks in occurs.items()}, places)
 
 
 def themes(weights: Mapping[tuple[str, str], float], options: ThemeOptions) -> list[list[tuple[str, ...]]]:
@@ -216,8 +222,9 @@ def _theme(
     )
     edges = {"IN_SUMMARY": list(_evidence(region, key, chunks) if level == 0 else ())}
     edges["SUMMARY_OF"] = list(_children(key, level, parents, region))
-    digest = writers.digest(material, *members, *chunks, *(edge["_from"] for edge in edges["SUMMARY_OF"]))
-    before = known.get(key)
+    before, span = known.get(key), store.derived.theme_span(chunks)
+    facts = (*(f"{name}={often}" for name, often in sorted(material.names.items())), repr(sorted(span.items())))
+    digest = writers.digest(material, *members, *chunks, *facts, *(edge["_from"] for edge in edges["SUMMARY_OF"]))
     record: dict[str, Any] = {
         "_key": key,
         "kind": "theme",
@@ -225,7 +232,7 @@ def _theme(
         "document": None,
         "members": list(members),
         "cameras": sorted({region.places[chunk][1] for chunk in chunks}),
-        **store.derived.theme_span(chunks),
+        **span,
     }
     if is_good(before, digest):
         assert before is not None
@@ -242,7 +249,7 @@ def _chunks_of(region: _Region, members: Iterable[str]) -> list[str]:
 
 def _about(lines: Iterable[str], region: _Region, members: Iterable[str]) -> Iterator[str]:
     """Lines that name a member."""
-    names = [region.entities[member]["name"].casefold() for member in members]
+    names = [name for member in members for name in region.names[member]]
     return (line for line in lines if any(name in line.casefold() for name in names))
 
 

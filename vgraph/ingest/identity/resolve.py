@@ -31,7 +31,9 @@ PAGE = 256
 MOST_MENTIONS = 5_000
 """So many of an entity's mentions and relations are looked at, the earliest."""
 KEPT = 20_000
-"""Entities of which what was read is kept in memory while others are compared with them."""
+"""Entities of which all that was read is kept in memory while others are compared with them."""
+KNOWN = 200_000
+"""Entities of which what their vertices say is kept: candidates are told from strangers by it, about a kilobyte each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class _Case:
 
     def profiles(self, page: Sequence[Profile], keys: set[str]) -> Mapping[str, Profile]:
         """Profiles of entities by key, and those of the page."""
-        if len(self.known) > KEPT:
+        if len(self.known) > KNOWN:
             self.known.clear()
         self.known |= {one.key: one for one in page}
         for part in _pages(sorted(keys - self.known.keys())):
