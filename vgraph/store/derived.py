@@ -135,7 +135,11 @@ class Derived:
 
     def themed(self, entities: Sequence[str]) -> None:
         """Remember that the themes of regrouped entities (keys) are made."""
-        self._write(("entities",), lambda db: run(db, "themed_entities", keys=list(entities)))
+
+        def write(db: schema.Database) -> None:
+            run(db, "themed_entities", keys=list(entities))
+
+        self._write(("entities",), write)
 
     def neighbours_of(self, entities: Sequence[str]) -> list[str]:
         """Keys of the entities that have to do with some of these (keys): linked, named together, or one with them."""
