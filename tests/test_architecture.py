@@ -49,7 +49,9 @@ OWNED_BY: dict[str, set[str]] = {
     "ruptures": {"media"},
     "ijson": {"media"},
     "norfair": {"models"},
-    "torch": {"models"},
+    "torch": {"models", "integrations"},
+    "torch_geometric": {"integrations"},
+    "peft": {"models"},
     "transformers": {"models"},
     "sentence_transformers": {"models"},
     "faster_whisper": {"models"},
@@ -77,6 +79,8 @@ LAZY = (
     "rapidocr",
     "onnxruntime",
     "llama_index",
+    "torch_geometric",
+    "peft",
 )
 
 

@@ -77,6 +77,7 @@ __all__ = [
     "Failed",
     "Fault",
     "FitReport",
+    "How",
     "Identification",
     "Moved",
     "Pick",

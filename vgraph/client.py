@@ -44,13 +44,24 @@ class Client:
 
     def search(self, question: str, **filters: Filter) -> dict[str, Any]:
         """Evidence; filters are those of VGraph.filters (`cameras documents start end not_after places tags entities entity_types
-        relation_types modalities speakers time_of_day weekdays as_of`), and `k`.
+        relation_types modalities speakers time_of_day weekdays as_of`), and `k`; further `profile hops neighbours fusion rerank mmr
+        intent intent_threshold token_budget order pack`.
         """
         return dict(self._json("POST", "/search", {"question": question, **filters}))
 
     def ask(self, question: str, **filters: Filter) -> dict[str, Any]:
         """An answer with its claims, citations and evidence; filters as in `search`."""
         return dict(self._json("POST", "/ask", {"question": question, **filters}))
+
+    def relations(self, **asked: Filter) -> dict[str, Any]:
+        """Who has to do with whom, each hit with its level: `source relations target source_types target_types either_way`, the span asked
+        about (`asked_start asked_end`), what may be looked at (`cameras documents start end not_after as_of`), `form` and `enough`.
+        """
+        return dict(self._json("POST", "/relations", asked))
+
+    def subgraph(self, question: str, **filters: Filter) -> dict[str, Any]:
+        """The part of the graph around a question: filters and `k` as in `search`, and `hops edges nodes`."""
+        return dict(self._json("POST", "/subgraph", {"question": question, **filters}))
 
     def frame(self, asset: str) -> bytes:
         """The JPEG of a citation's `frame`."""

@@ -261,7 +261,7 @@ class RetrieveSettings(Section):
     rrf_k: int = Field(60, ge=1)
     hops: int = Field(2, ge=0, le=4)
     neighbours: int = Field(1, ge=0)
-    token_budget: int = Field(4000, ge=200)
+    token_budget: int = Field(6000, ge=200)
     entities: int = Field(5, ge=1)
     summaries: int = Field(4, ge=1)
     anchors: int = Field(3, ge=1)

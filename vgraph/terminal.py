@@ -23,10 +23,10 @@ from rich.markup import escape as markup
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from vgraph.app import Advance, Check, Estimate, Expired, Explanation, Fault, FitReport, Pick, Stage, to_json
+from vgraph.app import Advance, Check, Estimate, Expired, Explanation, Fault, FitReport, Pick, Relations, Stage, to_json
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered
 from vgraph.evals.summary import Summary
-from vgraph.types import Answer, Citation, Evidence, EvidenceChunk, EvidenceRelation, IngestReport
+from vgraph.types import Answer, Citation, Evidence, EvidenceChunk, EvidenceRelation, Hit, IngestReport, Subgraph
 from vgraph.types import Progress as Step
 
 UNFOLDED = 10_000
@@ -234,13 +234,19 @@ def cited(citation: Citation, tz: str) -> str:
 
 
 def evidence(found: Evidence, zones: Mapping[str, str]) -> None:
-    ranks = {hit.chunk: hit.ranks for hit in found.hits}
+    hits = {hit.chunk: hit for hit in found.hits}
     for chunk in found.chunks:
-        _chunk(chunk, ranks.get(chunk.id))
+        _chunk(chunk, hits.get(chunk.id))
     if found.relations:
         out.print("[bold]relations[/]")
     for relation in found.relations:
         out.print(f"    {escape(_relation(relation, zones.get(relation.camera, 'UTC')))}")
+    if found.ratings:
+        _ratings(found)
+    if found.graph is not None:
+        subgraph(found.graph)
+    for warning in found.warnings:
+        note(warning)
     if not found.chunks:
         out.print("nothing found" if found.recorded else "not recorded: no camera asked about covers that time")
 
@@ -304,9 +310,11 @@ def _short(binds: Mapping[str, Any]) -> str:
     return json.dumps(shown, ensure_ascii=False)
 
 
-def _chunk(chunk: EvidenceChunk, ranks: Mapping[str, int] | None) -> None:
-    """A chunk with its lines; `ranks` is its place in each leg of the search, None when something else led to it."""
-    how = ", ".join(f"{leg} {rank}" for leg, rank in sorted(ranks.items())) if ranks else chunk.via
+def _chunk(chunk: EvidenceChunk, hit: Hit | None) -> None:
+    """A chunk with its lines; `hit` has its place in each leg of the search, None when something else led to it."""
+    how = ", ".join(f"{leg} {rank}" for leg, rank in sorted(hit.ranks.items())) if hit else chunk.via
+    if hit and hit.level:
+        how += f", level {hit.level}"
     when = wall(chunk.start_ms, chunk.tz) if chunk.clock_known else "time unknown"
     out.print(
         f"[bold]{escape(chunk.camera_label)}[/] {when} +{clock(chunk.offset_ms)} [dim]{chunk.id} ({escape(how)})[/]"
@@ -316,10 +324,54 @@ def _chunk(chunk: EvidenceChunk, ranks: Mapping[str, int] | None) -> None:
 
 
 def _relation(relation: EvidenceRelation, tz: str) -> str:
+    level = f" ({relation.level})" if relation.level else ""
     return (
         f"{relation.source_name} -{relation.relation}-> {relation.target_name}: "
-        f"camera {relation.camera}, {wall(relation.start_ms, tz)} [chunk {relation.chunk}]"
+        f"camera {relation.camera}, {wall(relation.start_ms, tz)} [chunk {relation.chunk}]{level}"
     )
+
+
+def relations(found: Relations, zones: Mapping[str, str]) -> None:
+    """Hits of a search for relations under the level that found them; what was found in their place where there are none."""
+    for level, hits in groupby(found.hits, key=lambda hit: hit.level):
+        out.print(f"[bold]{escape(level)}[/]")
+        for hit in hits:
+            told = f"{hit.source_name} -{hit.relation}-> {hit.target_name}: " if hit.id else ""
+            when = f"camera {hit.camera}, {wall(hit.start_ms, zones.get(hit.camera, 'UTC'))} " if hit.id else ""
+            said = f"  {hit.supporting_text}" if hit.supporting_text else ""
+            out.print(f"    {escape(told)}{escape(when)}[dim]{escape(f'[chunk {hit.chunk}]')}[/]{escape(said)}")
+    note(f"levels asked: {', '.join(found.asked)}")
+    if found.evidence is not None:
+        note("none of them found anything; by meaning and words:")
+        evidence(found.evidence, zones)
+
+
+def _ratings(found: Evidence) -> None:
+    """What a rater made of frames or captions, in order of time."""
+    rows = []
+    for rating in found.ratings:
+        at = "text" if rating.offset_ms is None else clock(rating.offset_ms)
+        score = "not rated" if rating.score is None else f"{rating.score:.2f}"
+        rows.append((rating.chunk, at, score, "yes" if rating.kept else "no"))
+    table(("rated", "at", "score", "kept"), rows)
+
+
+def subgraph(found: Subgraph) -> None:
+    """What a subgraph is made of; `--json` has it whole."""
+    kinds, types = Counter((node.kind, node.hop) for node in found.nodes), Counter(found.edge_type)
+    table(("nodes", "hop", "number"), [(kind, hop, number) for (kind, hop), number in sorted(kinds.items())])
+    table(("edges", "number"), [(found.relation_types[kind], number) for kind, number in sorted(types.items())])
+    features = sum(node.features is not None for node in found.nodes)
+    out.print(
+        f"{len(found.anchors)} anchors; {features} of {len(found.nodes)} nodes have features of {found.dimension} numbers"
+    )
+    for warning in found.warnings:
+        note(warning)
+
+
+def plain(text: str) -> None:
+    """Text as it is, neither folded nor marked up."""
+    out.print(escape(text), soft_wrap=True)
 
 
 # --- what is in the graph -----------------------------------------------------------------------------------------------

@@ -1,4 +1,6 @@
-"""FastAPI over one open graph: `/health /documents /cameras /search /ask /frames`, described by `/docs` and `/openapi.json`.
+"""FastAPI over one open graph: `/health /documents /cameras /search /ask /relations /subgraph /frames`.
+
+It is described by `/docs` and `/openapi.json`.
 
 Whatever goes wrong is answered as {error, kind} in JSON with the status that says whose fault it is.
 """
@@ -10,7 +12,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, cast
 
 import uvicorn
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
@@ -23,7 +25,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from vgraph import __version__
 from vgraph.api.gate import Gate, Limit, is_loopback
 from vgraph.api.page import add_page
-from vgraph.app import VGraph, to_json
+from vgraph.app import How, RelationQuery, VGraph, to_json
 from vgraph.errors import MediaError, ModelError, NotFoundError, StoreError, Unavailable, UserError, VGraphError
 from vgraph.settings import Settings
 from vgraph.types import Filters
@@ -71,6 +73,55 @@ class Query(BaseModel):
 
 
 FILTERS: Final = set(Query.model_fields) - {"question", "k"}
+HowFar = Annotated[int | None, Field(ge=0, le=4)]
+Most = Annotated[int | None, Field(ge=1, le=5000)]
+
+
+class Search(Query):
+    """A question, what may be looked at, and how: null is what the server's settings (`retrieve.*`) say."""
+
+    profile: Literal["chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto"] | None = None
+    hops: HowFar = Field(None, description="How far relations are followed.")
+    neighbours: Annotated[int | None, Field(ge=0, le=100)] = Field(None, description="Chunks before and after a hit.")
+    fusion: Literal["rrf", "weighted"] | None = None
+    rerank: Annotated[int | None, Field(ge=0, le=1000)] = Field(None, description="Candidates a reranker reads.")
+    mmr: Annotated[float | None, Field(ge=0, le=1)] = Field(None, description="Weight of relevance against novelty.")
+    intent: Literal["none", "frames", "captions"] | None = Field(None, description="What the server's rater looks at.")
+    intent_threshold: Annotated[float | None, Field(ge=1, le=5)] = None
+    token_budget: Annotated[int | None, Field(ge=200, le=1_000_000)] = Field(None, description="Most tokens of `text`.")
+    order: Literal["time", "score"] | None = Field(None, description="Order of the lines in `text`.")
+    pack: Literal["text", "json", "messages"] | None = Field(None, description="Form of `text`.")
+
+
+class Surroundings(Query):
+    """A question, what may be looked at, and how large a subgraph is wanted."""
+
+    hops: HowFar = None
+    edges: Annotated[list[str] | None, Field(max_length=20)] = Field(None, description="Kinds of edges to follow.")
+    nodes: Most = None
+
+
+class Asked(BaseModel):
+    """Who has to do with whom and how; at least one of source, relations and target. Times are ISO 8601."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    source: str | None = Field(None, max_length=1000)
+    relations: Words = None
+    target: str | None = Field(None, max_length=1000)
+    source_types: Words = None
+    target_types: Words = None
+    either_way: bool = False
+    asked_start: str | None = Field(None, description="The span asked about, which looser levels widen.")
+    asked_end: str | None = None
+    cameras: list[str] | None = Field(None, max_length=1000)
+    documents: list[str] | None = Field(None, max_length=1000)
+    start: str | None = Field(None, description="Nothing earlier is looked at.")
+    end: str | None = Field(None, description="Nothing later is looked at.")
+    not_after: str | None = None
+    as_of: str | None = None
+    form: Literal["window", "days"] | None = None
+    enough: Most = None
 
 
 class Problem(BaseModel):
@@ -120,9 +171,32 @@ def create(graph: VGraph, token: str | None = None, *, local: bool = False) -> F
         return _json(graph.cameras())
 
     @api.post("/search", dependencies=guarded)
-    def search(query: Query) -> Response:
+    def search(query: Search) -> Response:
         """Evidence for a question, not an answer."""
-        return _json(graph.search(query.question, _filters(graph, query), k=query.k))
+        return _json(graph.search(query.question, _filters(graph, query), **_how(query)))
+
+    @api.post("/relations", dependencies=guarded)
+    def relations(asked: Asked) -> Response:
+        """Who has to do with whom, strict levels first; evidence by meaning and words where no level finds any."""
+        bounds = graph.filters(
+            **asked.model_dump(include={"cameras", "documents", "start", "end", "not_after", "as_of"})
+        )
+        span = graph.filters(cameras=asked.cameras, start=asked.asked_start, end=asked.asked_end)
+        query = RelationQuery(
+            asked.source, asked.target, _tuple(asked.relations), _tuple(asked.source_types), _tuple(asked.target_types),
+            asked.either_way,
+        )  # fmt: skip
+        when = (span.start_ms, span.end_ms)
+        return _json(graph.relations(query, bounds, when=when, form=asked.form, enough=asked.enough))
+
+    @api.post("/subgraph", dependencies=guarded)
+    def subgraph(query: Surroundings) -> Response:
+        """The part of the graph around a question as graph neural networks take it."""
+        found = graph.subgraph(
+            query.question, _filters(graph, query), k=query.k, hops=query.hops, graph_edges=_tuple(query.edges),
+            graph_nodes=query.nodes,
+        )  # fmt: skip
+        return _json(found)
 
     @api.post("/ask", dependencies=guarded)
     def ask(query: Query) -> Response:
@@ -142,6 +216,15 @@ def create(graph: VGraph, token: str | None = None, *, local: bool = False) -> F
 
 def _filters(graph: VGraph, query: Query) -> Filters:
     return graph.filters(**query.model_dump(include=FILTERS))
+
+
+def _how(query: Search) -> How:
+    names = {"k", *(set(Search.model_fields) - set(Query.model_fields))}
+    return cast("How", query.model_dump(include=names))
+
+
+def _tuple(values: list[str] | None) -> tuple[str, ...] | None:
+    return tuple(values) if values else None
 
 
 def _json(value: Any) -> Response:

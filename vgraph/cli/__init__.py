@@ -32,7 +32,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     ingest.demo, ingest.ingest, ingest.watch,
-    ask.search, ask.ask,
+    ask.search, ask.ask, ask.relations, ask.subgraph,
     derive.derive, derive.communities,
     graph.documents, clock.coverage, graph.ledger, graph.delete, graph.retention, graph.check, graph.aql,
     machine.doctor, machine.serve,

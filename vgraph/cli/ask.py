@@ -1,4 +1,4 @@
-"""Answers out: `vgraph search` and `vgraph ask`."""
+"""Answers out: `vgraph search` and `vgraph ask`, and what lies behind: `vgraph relations`, `vgraph subgraph`."""
 
 from __future__ import annotations
 
@@ -6,46 +6,114 @@ from typing import Annotated, Literal
 
 import typer
 
-from vgraph.cli.console import Count, Json, Narrowed, narrowed, opened, print_json
+from vgraph.cli.console import Json, Narrowed, Tuned, Words, narrowed, opened, print_json, tuned
+from vgraph.errors import UserError
 
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Also how it was found: what was understood, every query, its rows and time.")
+    bool,
+    typer.Option(
+        "--explain", help="Also how it was found: what was understood, every step, its candidates and its queries."
+    ),
 ]
-Profile = Annotated[
-    Literal["chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto"] | None,
-    typer.Option(help="How the question enters the graph (default: VGRAPH_RETRIEVE__PROFILE)."),
+Format = Annotated[
+    Literal["text", "json", "messages"] | None,
+    typer.Option(
+        "--format", help="Print the evidence as it is packed within the token budget, in this form, and nothing else."
+    ),
 ]
 
 
 @narrowed()
+@tuned()
 def search(
-    query: str, chosen: Narrowed, k: Count = None, profile: Profile = None, explain: Explain = False, json: Json = False,
+    query: str, chosen: Narrowed, how: Tuned, format: Format = None, explain: Explain = False, json: Json = False,
 ) -> None:  # fmt: skip
     """Find chunks, entities and relations for a question, without answering it."""
     from vgraph import terminal
 
     with opened() as graph:
-        told = graph.explain(query, graph.filters(**chosen), k=k, profile=profile)
+        told = graph.explain(query, graph.filters(**chosen), **how, pack=format)
         zones = {} if json else graph.zones()
     if json:
         print_json(told if explain else told.evidence)
-        return
-    terminal.evidence(told.evidence, zones)
-    if explain:
-        terminal.explained(told)
+    elif format is not None:
+        terminal.plain(told.evidence.text)
+    else:
+        terminal.evidence(told.evidence, zones)
+        if explain:
+            terminal.explained(told)
 
 
 @narrowed()
+@tuned()
 def ask(
-    question: str, chosen: Narrowed, k: Count = None, profile: Profile = None, json: Json = False,
+    question: str, chosen: Narrowed, how: Tuned, json: Json = False,
 ) -> None:  # fmt: skip
     """Answer a question; every claim cites the camera, the time and the clip it rests on."""
     from vgraph import terminal
 
     with opened() as graph:
-        given = graph.ask(question, graph.filters(**chosen), k=k, profile=profile)
+        given = graph.ask(question, graph.filters(**chosen), **how)
         zones = {} if json else graph.zones()
     if json:
         print_json(given)
     else:
         terminal.answer(given, zones)
+
+
+@narrowed("relation_types")
+@tuned("cascade", "enough")
+def relations(
+    chosen: Narrowed, how: Tuned,
+    source: Annotated[str | None, typer.Option(help="Who or what does it, by name.")] = None,
+    relation: Annotated[Words, typer.Option(help="What is done, such as carries; may be repeated.")] = None,
+    target: Annotated[str | None, typer.Option(help="To whom or what, by name.")] = None,
+    source_type: Annotated[Words, typer.Option(help="Only sources of this type; may be repeated.")] = None,
+    target_type: Annotated[Words, typer.Option(help="Only targets of this type; may be repeated.")] = None,
+    when: Annotated[str | None, typer.Option(metavar="START/END", help="The span asked about, which looser levels widen.")] = None,
+    either_way: Annotated[bool, typer.Option("--either-way", help="Source and target may be the other way round.")] = False,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Find who has to do with whom and how: asked strictly first and then ever more loosely; every hit tells its level."""
+    from vgraph import terminal
+    from vgraph.app import RelationQuery
+
+    asked = RelationQuery(source, target, _tuple(relation), _tuple(source_type), _tuple(target_type), either_way)
+    with opened() as graph:
+        span = graph.filters(**dict(zip(("start", "end"), _span(when), strict=True))) if when else None
+        found = graph.relations(
+            asked, graph.filters(**chosen), when=(span.start_ms, span.end_ms) if span else (None, None), form=how["cascade"],
+            enough=how["enough"],
+        )  # fmt: skip
+        zones = {} if json else graph.zones()
+    if json:
+        print_json(found)
+    else:
+        terminal.relations(found, zones)
+
+
+@narrowed()
+@tuned("k", "hops", "graph_edges", "graph_nodes")
+def subgraph(
+    query: str, chosen: Narrowed, how: Tuned, json: Json = False,
+) -> None:  # fmt: skip
+    """The part of the graph around a question as graph neural networks take it: nodes with features, typed edges, anchors."""
+    from vgraph import terminal
+
+    with opened() as graph:
+        found = graph.subgraph(query, graph.filters(**chosen), **how)
+    if json:
+        print_json(found, indent=False)
+    else:
+        terminal.subgraph(found)
+
+
+def _tuple(values: list[str] | None) -> tuple[str, ...] | None:
+    return tuple(values) if values else None
+
+
+def _span(text: str) -> tuple[str, str]:
+    start, slash, end = text.partition("/")
+    if not slash or not start or not end:
+        raise UserError(f"{text!r} is no span: write START/END, ISO 8601, such as 2026-03-03T08:00/2026-03-03T09:00")
+    return start, end

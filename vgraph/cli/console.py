@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -107,6 +107,45 @@ NARROWING: dict[str, Any] = {
 Narrowed = dict[str, Any]
 """Filters as they were given: keyword arguments of VGraph.filters."""
 Count = Annotated[int | None, typer.Option("--k", min=1, help="How many chunks to find (default: VGRAPH_RETRIEVE__K).")]
+Profile = Annotated[
+    Literal["chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto"] | None,
+    typer.Option(help="How the question enters the graph (default: VGRAPH_RETRIEVE__PROFILE)."),
+]
+Hops = Annotated[
+    int | None, typer.Option(min=0, max=4, help="How far relations, or the edges of a subgraph, are followed.")
+]
+Neighbours = Annotated[int | None, typer.Option(min=0, help="Chunks before and after a found one.")]
+Fusion = Annotated[
+    Literal["rrf", "weighted"] | None, typer.Option(help="Join meaning and words by rank or by weighted score.")
+]
+Rerank = Annotated[int | None, typer.Option(min=0, help="Candidates that the reranker reads; 0 leaves it out.")]
+Mmr = Annotated[
+    float | None, typer.Option(min=0, max=1, help="Chunks that differ: weight of relevance against novelty.")
+]
+Intent = Annotated[
+    Literal["none", "frames", "captions"] | None,
+    typer.Option(help="Leave out what the rater finds beside the question."),
+]
+Threshold = Annotated[
+    float | None, typer.Option("--threshold", min=1, max=5, help="What it keeps is rated above this.")
+]
+Budget = Annotated[int | None, typer.Option("--budget", min=200, help="Most tokens of evidence.")]
+Order = Annotated[
+    Literal["time", "score"] | None, typer.Option(help="Order of the lines of evidence: by time, or the best first.")
+]
+Cascade = Annotated[
+    Literal["window", "days"] | None, typer.Option("--form", help="The levels of a search for relations.")
+]
+Enough = Annotated[int | None, typer.Option(min=1, help="It stops at the first level with so many hits so far.")]
+Edges = Annotated[Words, typer.Option("--edge", help="A kind of edge to follow, such as LINKS_TO; may be repeated.")]
+Nodes = Annotated[int | None, typer.Option("--nodes", min=1, help="Most nodes of a subgraph.")]
+TUNING: dict[str, Any] = {
+    "k": Count, "profile": Profile, "hops": Hops, "neighbours": Neighbours, "fusion": Fusion, "rerank": Rerank, "mmr": Mmr,
+    "intent": Intent, "intent_threshold": Threshold, "token_budget": Budget, "order": Order, "cascade": Cascade, "enough": Enough,
+    "graph_edges": Edges, "graph_nodes": Nodes,
+}  # fmt: skip
+"""Settings of retrieval for one question (keyword arguments of VGraph.search) as options."""
+Tuned = dict[str, Any]
 
 
 @contextmanager
@@ -137,12 +176,19 @@ def print_json_line(value: Any) -> None:
 
 def narrowed(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of NARROWING, but those named, in place of its parameter `chosen`, where they arrive as Narrowed."""
-    options = {name: kind for name, kind in NARROWING.items() if name not in without}
+    return _widened("chosen", {name: kind for name, kind in NARROWING.items() if name not in without})
 
+
+def tuned(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of TUNING, or those named, in place of its parameter `how`, where those given arrive as Tuned."""
+    return _widened("how", {name: kind for name, kind in TUNING.items() if name in names or not names})
+
+
+def _widened(place: str, options: dict[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     def widen(command: Callable[..., None]) -> Callable[..., None]:
         parameters: list[inspect.Parameter] = []
         for parameter in inspect.signature(command, eval_str=True).parameters.values():
-            if parameter.name == "chosen":
+            if parameter.name == place:
                 kind = inspect.Parameter.KEYWORD_ONLY
                 parameters += [inspect.Parameter(n, kind, default=None, annotation=o) for n, o in options.items()]
             else:
@@ -150,8 +196,8 @@ def narrowed(*without: str) -> Callable[[Callable[..., None]], Callable[..., Non
 
         @functools.wraps(command)
         def widened(**given: Any) -> None:
-            chosen = {name: given.pop(name) or None for name in options}
-            command(chosen=chosen, **given)
+            taken = {name: given.pop(name) for name in options}
+            command(**{place: {name: None if value in ([], "") else value for name, value in taken.items()}}, **given)
 
         widened.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         widened.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -1,11 +1,11 @@
-"""The graph, or the evidence of one question, as a networkx graph."""
+"""The graph, the evidence of one question, or the subgraph around it, as a networkx graph."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from vgraph.app import VGraph
-from vgraph.types import Evidence, EvidenceRelation
+from vgraph.types import Evidence, EvidenceRelation, Subgraph
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
@@ -42,6 +42,33 @@ def evidence_graph(evidence: Evidence) -> MultiDiGraph:
             made.add_edge(f"chunks/{key}", entity.id, "HAS_ENTITY", collection="HAS_ENTITY")
     for relation in evidence.relations:
         made.add_edge(relation.source, relation.target, relation.id, collection="LINKS_TO", **_attributes(relation))
+    return made
+
+
+def subgraph_graph(found: Subgraph) -> MultiDiGraph:
+    """A subgraph (`VGraph.subgraph`): nodes by ArangoDB `_id` with kind, text, features, hop, score and anchor; edges by their `_id` with
+    relation, text and attributes; the question and its vector on the graph itself.
+    """
+    from networkx import MultiDiGraph
+
+    made = MultiDiGraph(question=found.question, vector=list(found.vector), model=found.model)
+    anchors = set(found.anchors)
+    for number, node in enumerate(found.nodes):
+        facts = {
+            "kind": node.kind,
+            "text": node.text,
+            "camera": node.camera,
+            "start_ms": node.start_ms,
+            "end_ms": node.end_ms,
+        }
+        features = None if node.features is None else list(node.features)
+        made.add_node(node.id, **facts, features=features, hop=node.hop, score=node.score, anchor=number in anchors)
+    for edge, (source, target) in enumerate(zip(*found.edge_index, strict=True)):
+        attributes = dict(zip(found.edge_attribute_names, found.edge_attributes[edge], strict=True))
+        made.add_edge(
+            found.nodes[source].id, found.nodes[target].id, found.edge_ids[edge], relation=found.relation_types[found.edge_type[edge]],
+            text=found.edge_texts[edge], **attributes,
+        )  # fmt: skip
     return made
 
 

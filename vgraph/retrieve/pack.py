@@ -23,6 +23,8 @@ RELATION_SHARE = 0.3
 """This part of the budget is kept for relations; chunks get it too when the relations do not need it."""
 
 
+AROUND = 3
+"""Tokens of a comma between two objects of an array, or of its brackets."""
 LINE_SHARE = 0.25
 """At most this part of the budget goes to one line; a longer one is cut."""
 
@@ -130,24 +132,26 @@ def _frame(form: Form, question: str) -> int:
         case "text":
             return 0
         case "json":
-            return 1
+            return AROUND
         case "messages":
-            return tokens_in(_json([_message(question), _message("")])) + 1 if question else 1
+            return AROUND + (tokens_in(_json(_message(question))) + AROUND if question else 0)
 
 
 def _line_cost(line: Line, chunk: EvidenceChunk, form: Form) -> int:
-    return tokens_in(_json(line_json(line, chunk)) if form == "json" else _escaped(line_text(line, chunk), form)) + 1
+    if form == "json":
+        return tokens_in(_json(line_json(line, chunk))) + AROUND
+    return tokens_in(_escaped(line_text(line, chunk), form)) + 1
 
 
 def _relation_cost(relation: EvidenceRelation, chunk: EvidenceChunk, form: Form) -> int:
     if form == "json":
-        return tokens_in(_json(relation_json(relation, chunk))) + 1
-    return tokens_in(_escaped(relation_text(relation, chunk), form)) + 1
+        return tokens_in(_json(relation_json(relation, chunk))) + AROUND
+    return tokens_in(_escaped(relation_text(relation, chunk), form)) + _chunk_cost(form) + 1
 
 
 def _chunk_cost(form: Form) -> int:
     """Tokens of what stands around the lines of one chunk."""
-    return tokens_in(_json(_message(""))) + 1 if form == "messages" else 0
+    return tokens_in(_json(_message(""))) + AROUND if form == "messages" else 0
 
 
 def _escaped(text: str, form: Form) -> str:

@@ -59,7 +59,7 @@ class Profile:
     rrf_k: int = 60
     hops: int = 2
     neighbours: int = 1
-    token_budget: int = 4000
+    token_budget: int = 6000
     way: Way = "chunks"
     entities: int = 5
     summaries: int = 4
