@@ -252,7 +252,9 @@ def test_an_address_that_is_taken_is_told(folder: Path) -> None:
 
 def test_the_description_names_every_path_and_error(web: TestClient) -> None:
     described = web.get("/openapi.json").json()
-    assert set(described["paths"]) == {"/health", "/documents", "/cameras", "/search", "/ask", "/frames/{asset}"}
+    assert set(described["paths"]) == {
+        "/health", "/documents", "/cameras", "/search", "/ask", "/relations", "/subgraph", "/frames/{asset}",
+    }  # fmt: skip
     for operations in described["paths"].values():
         for operation in operations.values():
             assert operation["description"] and {"200", "401", "404", "422", "502", "503"} <= set(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from vgraph.cli.ask import Profile
-from vgraph.cli.console import RESUMABLE, Json, print_json, settings
+from vgraph.cli.console import RESUMABLE, Json, Profile, print_json, settings
 from vgraph.cli.graph import FAULTS
 from vgraph.errors import UserError
 
