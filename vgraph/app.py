@@ -15,8 +15,15 @@ from typing import Any, Unpack
 
 import orjson
 
-from vgraph.agents import answer
+from vgraph.agents import Asked as Question
+from vgraph.agents import Kit
+from vgraph.agents import Options as AgentOptions
+from vgraph.agents.budget import Limits as AgentLimits
 from vgraph.agents.rules import answer_by_rules
+from vgraph.agents.runs import Change
+from vgraph.agents.session import Replayed, Session
+from vgraph.agents.steps import AGENTS, Agent, FinalAnswer, Step
+from vgraph.agents.steps import record as step_record
 from vgraph.agents.tools import Scope, Toolbox, toolbox
 from vgraph.agents.tools.rewinder import Rewinder
 from vgraph.errors import MediaError, NotFoundError, UserError
@@ -43,7 +50,7 @@ from vgraph.media.assets import Assets
 from vgraph.media.live import Limits, source_of
 from vgraph.media.paths import checked_path
 from vgraph.models import Embedder
-from vgraph.models.captions import spread
+from vgraph.models.captions import VisionCaptioner, spread
 from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
 from vgraph.retrieve import Profile, asked, retrieve
@@ -67,8 +74,10 @@ from vgraph.types import Answer, Evidence, EvidenceChunk, Filters, IngestReport,
 __all__ = [
     "ALLEN",
     "Advance",
+    "Agent",
     "Analytics",
     "Anchor",
+    "Change",
     "Check",
     "Decided",
     "Estimate",
@@ -76,6 +85,7 @@ __all__ = [
     "Explanation",
     "Failed",
     "Fault",
+    "FinalAnswer",
     "FitReport",
     "How",
     "Identification",
@@ -84,12 +94,15 @@ __all__ = [
     "QueryRun",
     "RelationQuery",
     "Relations",
+    "Replayed",
     "Span",
     "Stage",
+    "Step",
     "Timekeeping",
     "VGraph",
     "diagnose",
     "moment",
+    "step_record",
     "to_json",
 ]
 
@@ -519,18 +532,99 @@ class VGraph:
         rewound = Rewinder(None, self.settings.media.roots).rewind([chunk], chunk.start_ms, chunk.end_ms, most)
         return [(picture.offset_ms, None, picture.image) for picture in rewound]
 
-    def ask(self, question: str, filters: Filters | None = None, **how: Unpack[How]) -> Answer:
-        """An answer whose every claim cites evidence; by rules when no chat model is configured. `how` as in `search`."""
+    def ask(
+        self, question: str, filters: Filters | None = None, *, agent: Agent | None = None, choices: Sequence[str] = (),
+        follow: str | None = None, **how: Unpack[How],
+    ) -> Answer:  # fmt: skip
+        """An answer whose every claim cites evidence; without a chat model it comes by rules. See `run`."""
+        for step in self.run(question, filters, agent=agent, choices=choices, follow=follow, **how):
+            if isinstance(step, FinalAnswer):
+                return step.answer
+        raise AssertionError("a run ends with its answer")
+
+    def run(
+        self, question: str, filters: Filters | None = None, *, agent: Agent | None = None, choices: Sequence[str] = (),
+        follow: str | None = None, **how: Unpack[How],
+    ) -> Iterator[Step]:  # fmt: skip
+        """The steps of answering a question, as they are made; the last is the FinalAnswer (agents/steps.py).
+
+        `agent` is how it goes about (README, "Agents"; default: VGRAPH_AGENT__AGENT), `choices` the options of a multiple-choice question,
+        `follow` the key of a run that the question goes on from, `how` as in `search`. Raises UserError and NotFoundError at once.
+        """
         _check_question(question)
-        if self.models.chat is None:
-            return answer_by_rules(question, self.toolbox(**how), filters or Filters())
-        return answer(self.search(question, filters, **how), self.models.chat)
+        if (chosen := agent or self.settings.agent.agent) not in AGENTS:
+            raise UserError(f"agent {chosen!r} is not one of {', '.join(AGENTS)}")
+        if choices and len(set(choices)) < 2:
+            raise UserError("choices: give two or more, all different")
+        _check_text("the choices", list(choices))
+        asked = Question(question, chosen, filters or Filters(), tuple(choices), follow)
+        return self._session(how).run(asked)
+
+    def runs(self, limit: int = 20) -> list[dict[str, Any]]:
+        """The latest runs: {_key, question, agent, status, text, …}, without their steps."""
+        return self._store.runs.listed(limit)
+
+    def read_run(self, key: str) -> dict[str, Any]:
+        """A run whole: {run, cited}. Raises NotFoundError."""
+        found = self._store.runs.read(key)
+        if found is None:
+            raise NotFoundError(f"no run {key!r}; `vgraph runs list` shows them")
+        return found
+
+    def replay(self, key: str) -> Replayed:
+        """A run again, with the replies its models gave and the tools asked anew, and what differs. Nothing is kept, no model is asked."""
+        return self._session({}).replay(key)
+
+    def compare_runs(self, first: str, second: str) -> tuple[Change, ...]:
+        """How the steps of two runs differ."""
+        return self._session({}).difference(first, second)
+
+    def _session(self, how: How) -> Session:
+        keep = self._store.runs.write if self.settings.agent.record else None
+        models = {pick.need: pick.spec for pick in self.picks if pick.spec != "none"}
+        return Session(self._kit(how), self._kept_run, keep, models)
+
+    def _kept_run(self, key: str) -> dict[str, Any] | None:
+        found = self._store.runs.read(key)
+        return None if found is None else dict(found["run"])
+
+    def _kit(self, how: How) -> Kit:
+        chosen, prices, captioner = self.settings.agent, self.settings.prices, self.models.caption
+        limits = AgentLimits(
+            chosen.max_steps,
+            chosen.max_tokens,
+            chosen.max_seconds,
+            chosen.max_money,
+            prices.chat_input,
+            prices.chat_output,
+        )
+        options = AgentOptions(
+            chosen.subtasks,
+            chosen.max_depth,
+            chosen.tries,
+            chosen.verify,
+            chosen.frames,
+            chosen.evidence_tokens,
+            chosen.route,
+        )
+        return Kit(
+            self.toolbox(**how), lambda question, filters: self.search(question, filters, **how), self.models.chat, answer_by_rules,
+            captioner.chat if isinstance(captioner, VisionCaptioner) else None, self._picture, self._similarity, limits, options,
+        )  # fmt: skip
+
+    def _picture(self, asset: str) -> bytes | None:
+        """A stored picture; None where its file is gone (`vgraph check` tells)."""
+        try:
+            return self.assets.bytes(asset)
+        except NotFoundError:
+            return None
 
     def toolbox(self, **how: Unpack[How]) -> Toolbox:
         """The tools of agents over this graph; they only read. `how` as in `search`."""
         images = self.models.image_embed if self._store.embedding("image") else None
         sources = Sources(self._store, lambda: self._vectors, self._profile(how), images, self._aids)
-        return toolbox(Scope(sources, rewinder=Rewinder(self.models.caption, self.settings.media.roots)))
+        scope = Scope(sources, rewinder=Rewinder(self.models.caption, self.settings.media.roots))
+        return toolbox(scope, self.settings.agent.tools)
 
     def _profile(self, how: How) -> Profile:
         """How retrieval goes: the settings, and what was chosen for one question. None leaves a setting as it is."""

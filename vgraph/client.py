@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Final
 from urllib.parse import quote
@@ -15,6 +16,9 @@ Filter = Sequence[str] | Sequence[str | int] | str | int | None
 
 KINDS: Final[dict[int, type[VGraphError]]] = {404: NotFoundError, 500: StoreError, 502: ModelError, 503: Unavailable}
 """The error a status stands for; the others below 500 are the caller's own (UserError)."""
+NAMED: Final = {
+    kind.__name__: kind for kind in (MediaError, ModelError, NotFoundError, StoreError, Unavailable, UserError)
+}
 
 
 class Client:
@@ -50,7 +54,7 @@ class Client:
         return dict(self._json("POST", "/search", {"question": question, **filters}))
 
     def ask(self, question: str, **filters: Filter) -> dict[str, Any]:
-        """An answer with its claims, citations and evidence; filters as in `search`."""
+        """An answer with its claims, citations and evidence; filters as in `search`, and `agent`, `choices`, `follow` (a run)."""
         return dict(self._json("POST", "/ask", {"question": question, **filters}))
 
     def relations(self, **asked: Filter) -> dict[str, Any]:
@@ -62,6 +66,26 @@ class Client:
     def subgraph(self, question: str, **filters: Filter) -> dict[str, Any]:
         """The part of the graph around a question: filters and `k` as in `search`, and `hops edges nodes`."""
         return dict(self._json("POST", "/subgraph", {"question": question, **filters}))
+
+    def run(self, question: str, **filters: Filter) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The steps of an answer as they are made: ("step", step) each, last ("answer", answer). Filters as in `ask`."""
+        body = {"question": question, **filters}
+        try:
+            with self._http.stream("POST", "/ask", json=body, headers={"Accept": "text/event-stream"}) as response:
+                if not response.is_success:
+                    response.read()
+                    raise _refusal(response)
+                yield from _events(response.iter_lines())
+        except httpx.HTTPError as error:
+            raise Unavailable(f"POST /ask: no answer from {self._http.base_url} ({error})") from error
+
+    def runs(self, limit: int = 20) -> list[dict[str, Any]]:
+        """The latest questions that were asked."""
+        return list(self._json("GET", f"/runs?limit={limit}"))
+
+    def read_run(self, key: str) -> dict[str, Any]:
+        """A run whole: {run, cited}."""
+        return dict(self._json("GET", f"/runs/{quote(key, safe='')}"))
 
     def frame(self, asset: str) -> bytes:
         """The JPEG of a citation's `frame`."""
@@ -97,6 +121,19 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _events(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Server-sent events by name. Raises what the event `error` tells of."""
+    name = ""
+    for line in lines:
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            value = json.loads(line.removeprefix("data: "))
+            if name == "error":
+                raise NAMED.get(value["kind"], VGraphError)(value["error"])
+            yield name, value
 
 
 def _refusal(response: httpx.Response) -> VGraphError:

@@ -293,6 +293,25 @@ class RetrieveSettings(Section):
             ) from None
 
 
+class AgentSettings(Section):
+    """How questions are answered where there is a chat model (README, "Agents"), and what one answer may cost."""
+
+    agent: Literal["direct", "plan", "divide", "auto"] = "direct"
+    max_steps: int = Field(60, ge=1)
+    max_tokens: int | None = Field(200_000, ge=0)
+    max_seconds: float | None = Field(300.0, gt=0)
+    max_money: float | None = Field(None, ge=0)
+    subtasks: int = Field(5, ge=2, le=20)
+    max_depth: int = Field(5, ge=0, le=20)
+    tries: int = Field(3, ge=1, le=10)
+    route: bool = True
+    verify: bool = True
+    frames: int = Field(50, ge=0, le=500)
+    evidence_tokens: int = Field(6_000, ge=500)
+    tools: Names = ()
+    record: bool = True
+
+
 class ServeSettings(Section):
     """The HTTP API. Anything but loopback needs a token."""
 
@@ -324,6 +343,7 @@ class Settings(BaseSettings):
     derive: DeriveSettings = DeriveSettings()
     identity: IdentitySettings = IdentitySettings()
     retrieve: RetrieveSettings = RetrieveSettings()
+    agent: AgentSettings = AgentSettings()
     serve: ServeSettings = ServeSettings()
 
     @classmethod

@@ -23,7 +23,22 @@ from rich.markup import escape as markup
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from vgraph.app import Advance, Check, Estimate, Expired, Explanation, Fault, FitReport, Pick, Relations, Stage, to_json
+from vgraph.app import (
+    Advance,
+    Change,
+    Check,
+    Estimate,
+    Expired,
+    Explanation,
+    Fault,
+    FitReport,
+    Pick,
+    Relations,
+    Stage,
+    step_record,
+    to_json,
+)  # fmt: skip
+from vgraph.app import Step as AgentStep
 from vgraph.evals.demo import Asked, DemoStep, Figures, Ingested, Rendered
 from vgraph.evals.summary import Summary
 from vgraph.types import Answer, Citation, Evidence, EvidenceChunk, EvidenceRelation, Hit, IngestReport, Subgraph
@@ -216,7 +231,9 @@ def faults(found: Sequence[Fault]) -> None:
 
 def answer(given: Answer, zones: Mapping[str, str]) -> None:
     colour = "green" if given.claims else "yellow"
-    out.print(f"[{colour}]{given.status}[/] [dim]({escape(given.method)})[/]")
+    out.print(f"[{colour}]{given.status}[/] [dim]({escape(_about(given))})[/]")
+    if given.choice is not None:
+        out.print(f"choice: [bold]{escape(given.choice)}[/]")
     if not given.claims:
         out.print(escape(given.text))
     for claim in given.claims:
@@ -224,6 +241,101 @@ def answer(given: Answer, zones: Mapping[str, str]) -> None:
         for citation in claim.citations:
             out.print(f"    {escape(cited(citation, zones.get(citation.camera, 'UTC')))}")
     warnings(given.warnings)
+
+
+def _about(given: Answer) -> str:
+    """How an answer came about: its method, how sure it is, and the run it can be looked up by."""
+    sure = None if given.confidence is None else f"confidence {given.confidence:.2f}"
+    partial = "partial: the budget was spent" if given.partial else None
+    return ", ".join(part for part in (given.method, sure, partial, given.run and f"run {given.run}") if part)
+
+
+def step(made: AgentStep) -> None:
+    """A step of a run, in a line, for whoever waits for the answer."""
+    text = _step(step_record(made))
+    if text:
+        err.print(f"[dim]{escape(text)}[/]")
+
+
+def _step(told: Mapping[str, Any]) -> str:
+    """A step's record in words; what is told by the step after it, or only to programs, is left out."""
+    match told["kind"]:
+        case "resolved":
+            return f"asked: {told['question']}"
+        case "plan":
+            return "plan: " + "; ".join(f"{n}. {part['task']}" for n, part in enumerate(told["subtasks"], 1))
+        case "tool_call":
+            return f"{told['tool']} {json.dumps(told['arguments'], ensure_ascii=False)}"
+        case "observation":
+            found = told["error"] or f"{len(told['items'])} lines"
+            return f"    {'; '.join([found, *told['notes']])}"
+        case "memory":
+            return f"    kept: {told['summary']}"
+        case "grade":
+            return "enough" if told["enough"] else f"not enough: {told['missing']}"
+        case "decision":
+            return f"task {told['node']}: {told['task']} -> {told['kind']}"
+        case "division":
+            return f"task {told['node']} is divided: {'; '.join(told['subtasks']) or told['reason']}"
+        case "rescue":
+            return f"task {told['node']}, try {told['attempt']} in another way: {told['tool']}"
+        case "move":
+            return f"task {told['node']}: {told['status']} {told['result']}"
+        case "retry":
+            return f"the {told['worker']}'s reply could not be used: {told['fault']}"
+        case "verdict":
+            return f"{told['support']}: {told['claim']}"
+        case "exhausted":
+            return f"the budget of {told['what']} is spent: answering from what was seen"
+        case _:
+            return ""
+
+
+def runs(found: Sequence[Mapping[str, Any]]) -> None:
+    if not found:
+        note("nothing was asked yet")
+        return
+    rows = [
+        (r["_key"], r["agent"], r["status"], r["question"], r["claims"], r["steps"], r["tokens"], f"{r['money']:g}")
+        for r in found
+    ]
+    table(("run", "agent", "answer", "question", "claims", "steps", "tokens", "money"), rows)
+
+
+def run(found: Mapping[str, Any], zones: Mapping[str, str]) -> None:
+    """A run whole: its steps, the answer, what each worker cost."""
+    kept = found["run"]
+    there = {(cited["claim"], cited["chunk"]) for cited in found["cited"] if cited["there"]}
+    out.print(f"[bold]{escape(kept['question'])}[/] [dim]({kept['agent']}, {wall(kept['asked_ms'])})[/]")
+    for made in kept["steps"]:
+        if text := _step(made):
+            out.print(escape(text))
+    out.print(f"[bold]{kept['status']}[/] {escape('' if kept['claims'] else kept['text'])}")
+    for number, claim in enumerate(kept["claims"]):
+        out.print(f"[bold]{escape(claim['text'])}[/] [dim]{claim['support'] or ''}[/]")
+        for citation in claim["citations"]:
+            gone = "" if (number, citation["chunk"]) in there else " (removed since)"
+            out.print(f"    {escape(cited(Citation(**citation), zones.get(citation['camera'], 'UTC')))}{gone}")
+    _costs(kept["cost"])
+    warnings(kept["warnings"])
+
+
+def _costs(workers: Mapping[str, Mapping[str, Any]]) -> None:
+    if workers:
+        columns = ("calls", "failed", "input_tokens", "output_tokens", "money")
+        rows = [(worker, *(f"{cost[name]:g}" for name in columns)) for worker, cost in workers.items()]
+        table(("worker", "calls", "failed", "tokens in", "tokens out", "money"), rows)
+
+
+def changes(found: Sequence[Change]) -> None:
+    """What differs between two runs, step by step."""
+    if not found:
+        note("the same steps")
+    for change in found:
+        out.print(f"[bold]{change.kind}[/], from steps {change.at[0]} and {change.at[1]}")
+        for sign, steps in (("-", change.first), ("+", change.second)):
+            for made in steps:
+                out.print(f"{sign} {escape(_step(made) or made['kind'])}")
 
 
 def cited(citation: Citation, tz: str) -> str:

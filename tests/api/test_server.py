@@ -253,7 +253,7 @@ def test_an_address_that_is_taken_is_told(folder: Path) -> None:
 def test_the_description_names_every_path_and_error(web: TestClient) -> None:
     described = web.get("/openapi.json").json()
     assert set(described["paths"]) == {
-        "/health", "/documents", "/cameras", "/search", "/ask", "/relations", "/subgraph", "/frames/{asset}",
+        "/health", "/documents", "/cameras", "/search", "/ask", "/relations", "/subgraph", "/runs", "/runs/{run}", "/frames/{asset}",
     }  # fmt: skip
     for operations in described["paths"].values():
         for operation in operations.values():
@@ -314,6 +314,27 @@ class Served:
         return self.process.returncode, told
 
 
+def test_steps_come_as_server_sent_events_the_answer_last(web: TestClient) -> None:
+    with web.stream("POST", "/ask", json=QUESTION, headers={"Accept": "text/event-stream"}) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        events = [line.removeprefix("event: ") for line in answer.iter_lines() if line.startswith("event: ")]
+    assert events[0] == "step" and events[-1] == "answer" and "error" not in events
+
+
+def test_what_is_wrong_with_a_question_is_told_before_the_stream_begins(web: TestClient) -> None:
+    answer = web.post("/ask", json={**QUESTION, "follow": "nobody"}, headers={"Accept": "text/event-stream"})
+    assert (answer.status_code, answer.json()["kind"]) == (404, "NotFoundError")
+
+
+def test_runs_are_listed_and_read(web: TestClient) -> None:
+    key = web.post("/ask", json=QUESTION).json()["run"]
+    assert web.get("/runs", params={"limit": 1}).json()[0]["_key"] == key
+    whole = web.get(f"/runs/{key}").json()
+    assert whole["run"]["question"] == QUESTION["question"]
+    assert whole["cited"] and all(cited["there"] for cited in whole["cited"])
+    assert web.get("/runs/nobody").status_code == 404
+
+
 def test_a_server_says_where_it_listens_answers_and_stops_quietly(folder: Path) -> None:
     served = Served(folder)
     try:
@@ -339,8 +360,10 @@ def test_many_ask_at_once_and_get_the_same(folder: Path) -> None:
         with Client(served.url) as stranger, pytest.raises(UserError, match="HTTP 401"):
             stranger.documents()
         with Client(served.url, "s3cret") as client, ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(lambda number: json.dumps(client.ask("Who hands over crate 25?")), range(48)))
-        assert len(set(answers)) == 1
+            answers = list(pool.map(lambda number: client.ask("Who hands over crate 25?"), range(48)))
+        runs = {answer.pop("run") for answer in answers}
+        assert len(runs) == 48
+        assert len({json.dumps(answer) for answer in answers}) == 1
     finally:
         code, told = served.stop()
     assert (code, told) == (0, "")

@@ -15,7 +15,17 @@ NAMES = {
     "caption": {"frame_count", "frame_times", "start", "end", "dimensions", "entity_types", "marks", "transcript"},
     "caption_dimension": {"frame_count", "question", "marks"},
     "extract": {"camera", "start", "end", "entity_types", "relation_rule", "notes"},
-    "answer": {"timezone", "question", "evidence"},
+    "planner": {"most", "timezone", "bounds", "tools", "question"},
+    "router": {"timezone", "tools", "task"},
+    "analyzer": {"sentences", "task", "question", "result"},
+    "grader": {"question", "memory"},
+    "answerer": {"timezone", "pictures", "choice", "question", "memory", "evidence"},
+    "conqueror": {"timezone", "depth", "bounds", "tools", "question", "task", "memory"},
+    "divider": {"most", "question", "task", "why", "tree"},
+    "rescuer": {"timezone", "bounds", "tools", "task", "tried", "error"},
+    "judge": {"question", "evidence"},
+    "verifier": {"pictures", "claim", "evidence"},
+    "rewriter": {"turns", "question"},
 }
 
 

@@ -1,25 +1,26 @@
 """What a run is made of: a closed union of frozen steps, which is its memory, its log and what it is compared by.
 
-A run begins with Asked and ends with FinalAnswer. Between them: Plan, Route, Decision, Division, Rescue and Move say what was decided;
-ToolCall and Observation what was looked at; Memory what was kept of it; Grade whether it is enough; Verdict whether a claim holds. Reply
-stands for every call of a model with what it cost, Retry for one that had to be asked again, Exhausted for a budget that is spent.
+A run begins with Asked (and Resolved, in a conversation) and ends with FinalAnswer. Between them: Plan, Route, Decision, Division, Rescue
+and Move say what was decided; ToolCall and Observation what was looked at; Memory what was kept of it; Grade whether it is enough; Verdict
+whether a claim holds. Reply stands for every call of a model with what it cost, Retry for one that had to be asked again, Exhausted for a
+budget that is spent.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
-
-import orjson
 
 from vgraph.types import Answer, EvidenceChunk, Filters, Support, Usage
 
 ANYWHERE = Filters()
 NOTHING = Usage()
 
-Agent = Literal["direct", "plan", "divide", "auto"]
+Way = Literal["direct", "plan", "divide"]
+Agent = Literal[Way, "auto"]
 AGENTS: tuple[Agent, ...] = get_args(Agent)
 Worker = Literal[
     "rewriter", "planner", "router", "analyzer", "grader", "conqueror", "divider", "rescuer", "judge", "rewinder", "answerer", "verifier"
@@ -29,14 +30,20 @@ Worker = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be answered. `question` stands by itself; `said` is what was typed, in a conversation that `follows` another run."""
+    """What is to be answered, in a conversation where it `follows` another run."""
 
     question: str
-    said: str
     agent: Agent
     filters: Filters = ANYWHERE
     choices: tuple[str, ...] = ()
     follows: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The question of a conversation as it stands by itself: what its pronouns mean is put in their place."""
+
+    question: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +183,16 @@ class Rescue:
     arguments: Mapping[str, Any]
 
 
+Outcome = Literal["success", "failed", "divided"]
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """A task of the tree reached a state; `then` is the task that comes next, None when the whole tree is to be concluded."""
 
     node: int
     task: str
-    status: Literal["success", "failed", "divided"]
+    status: Outcome
     result: str
     then: int | None
 
@@ -231,8 +241,8 @@ class FinalAnswer:
 
 
 Step = (
-    Asked | Plan | Route | ToolCall | Observation | Memory | Grade | Decision | Division | Rescue | Move | Retry | Reply | Verdict
-    | Exhausted | FinalAnswer
+    Asked | Resolved | Plan | Route | ToolCall | Observation | Memory | Grade | Decision | Division | Rescue | Move | Retry | Reply
+    | Verdict | Exhausted | FinalAnswer
 )  # fmt: skip
 
 
@@ -242,10 +252,17 @@ def kind(step: Step) -> str:
 
 
 def record(step: Step) -> dict[str, Any]:
-    """A step as a JSON object with its `kind`. Chunks are told by their keys, of the final answer all but its evidence and what it cost."""
+    """A step as a JSON object with its `kind`.
+
+    Chunks are told by their keys, rows by their items; of the final answer all but its evidence and what it cost.
+    """
     match step:
         case Observation():
-            value = {**asdict(step), "chunks": [chunk.id for chunk in step.chunks]}
+            value = asdict(replace(step, chunks=(), rows=())) | {"chunks": [chunk.id for chunk in step.chunks]}
+            del value["rows"]
+        case Asked():
+            value = asdict(step)
+            value["filters"] = {name: side for name, side in value["filters"].items() if side is not None}
         case FinalAnswer(answer):
             left_out = ("evidence", "usage", "spent", "run")
             value = {name: part for name, part in asdict(answer).items() if name not in left_out}
@@ -255,5 +272,19 @@ def record(step: Step) -> dict[str, Any]:
 
 
 def _json(value: Any) -> Any:
-    """The same in JSON's own types."""
-    return orjson.loads(orjson.dumps(value, default=dict))
+    """The same in what any JSON can say: a model's arguments may hold numbers and signs that not every one can."""
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case bool() | None:
+            return value
+        case int():
+            return value if abs(value) < 2**63 else float(value) if abs(value) < 10**300 else str(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {_json(str(name)): _json(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_json(part) for part in value]
+        case _:
+            return str(value)

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hmac
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, cast
 
 import uvicorn
-from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
@@ -25,7 +25,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from vgraph import __version__
 from vgraph.api.gate import Gate, Limit, is_loopback
 from vgraph.api.page import add_page
-from vgraph.app import How, RelationQuery, VGraph, to_json
+from vgraph.app import Agent, FinalAnswer, How, RelationQuery, Step, VGraph, step_record, to_json
 from vgraph.errors import MediaError, ModelError, NotFoundError, StoreError, Unavailable, UserError, VGraphError
 from vgraph.settings import Settings
 from vgraph.types import Filters
@@ -39,6 +39,7 @@ STATUS: Final[tuple[tuple[type[VGraphError], int], ...]] = (
     (StoreError, 500),
     (VGraphError, 500),
 )
+EVENTS: Final = "text/event-stream"
 MAX_BODY: Final = 1 << 20
 """Bytes; a question with a thousand cameras fits many times."""
 
@@ -124,6 +125,14 @@ class Asked(BaseModel):
     enough: Most = None
 
 
+class Question(Query):
+    """A question to be answered, as /search takes it, and how to go about it."""
+
+    agent: Agent | None = Field(None, description="direct, plan, divide or auto; null is the server's own.")
+    choices: list[str] | None = Field(None, max_length=26, description="The options of a multiple-choice question.")
+    follow: str | None = Field(None, max_length=254, description="The run that the question goes on from.")
+
+
 class Problem(BaseModel):
     """What went wrong, and the kind of error (see `vgraph.errors`)."""
 
@@ -199,9 +208,26 @@ def create(graph: VGraph, token: str | None = None, *, local: bool = False) -> F
         return _json(found)
 
     @api.post("/ask", dependencies=guarded)
-    def ask(query: Query) -> Response:
-        """An answer whose every claim cites chunk, camera, time and clip."""
-        return _json(graph.ask(query.question, _filters(graph, query), k=query.k))
+    def ask(question: Question, accept: Annotated[str, Header()] = "") -> Response:
+        """An answer whose every claim cites chunk, camera, time and clip.
+
+        With `Accept: text/event-stream` its steps come as server-sent events as they are made: `step`, last `answer`, or `error`.
+        """
+        filters, chosen = _filters(graph, question), tuple(question.choices or ())
+        how: dict[str, Any] = {"agent": question.agent, "choices": chosen, "follow": question.follow, "k": question.k}
+        if EVENTS in accept:
+            return StreamingResponse(_events(graph.run(question.question, filters, **how)), media_type=EVENTS)
+        return _json(graph.ask(question.question, filters, **how))
+
+    @api.get("/runs", dependencies=guarded)
+    def runs(limit: Annotated[int, Field(ge=1, le=1000)] = 20) -> Response:
+        """The latest questions that were asked."""
+        return _json(graph.runs(limit))
+
+    @api.get("/runs/{run}", dependencies=guarded)
+    def read_run(run: str) -> Response:
+        """A run whole: its steps, claims and cost, and which of the clips it cites are still there."""
+        return _json(graph.read_run(run))
 
     @api.get("/frames/{asset:path}", dependencies=guarded, response_class=FileResponse)
     def frame(asset: str) -> FileResponse:
@@ -225,6 +251,22 @@ def _how(query: Search) -> How:
 
 def _tuple(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(values) if values else None
+
+
+def _events(steps: Iterator[Step]) -> Iterator[bytes]:
+    """Steps as server-sent events; an error on the way is the last of them, told as it is without a stream."""
+    try:
+        for step in steps:
+            last = isinstance(step, FinalAnswer)
+            yield _event(
+                "answer" if last else "step", step.answer if isinstance(step, FinalAnswer) else step_record(step)
+            )
+    except VGraphError as error:
+        yield _event("error", {"error": str(error), "kind": type(error).__name__})
+
+
+def _event(name: str, value: Any) -> bytes:
+    return f"event: {name}\ndata: {to_json(value, indent=False)}\n\n".encode()
 
 
 def _json(value: Any) -> Response:

@@ -4,8 +4,8 @@ With `--json` stdout holds JSON only, one document, or one a line where a comman
 line of JSON on stderr, {error, kind, exit_code}. Wrong options are told by typer, as text.
 
 Exit codes: 0 done, 1 an error nobody foresaw, 2 wrong input or setting, 3 a video that cannot be read, 4 not there, 5 a model failed,
-6 the database refused, 7 the cap of tokens or money was reached, 8 `check` or `eval qa` found faults, 130 interrupted, 141 nobody reads the
-output any more. `ingest` goes on after a file that cannot be read, and ends with 3.
+6 the database refused, 7 the cap of tokens or money was reached, 8 `check` or `eval qa` found faults or runs differ, 130 interrupted, 141
+nobody reads the output any more. `ingest` goes on after a file that cannot be read, and ends with 3.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from vgraph.cli import analytics, ask, cameras, clock, database, derive, entities, evals, graph, ingest, machine
+from vgraph.cli import analytics, ask, cameras, clock, database, derive, entities, evals, graph, ingest, machine, runs
 from vgraph.cli.console import Guarded
 
 app = typer.Typer(
@@ -44,6 +44,7 @@ app.add_typer(analytics.analytics, name="analytics")
 app.add_typer(cameras.cameras, name="cameras")
 app.add_typer(clock.clock, name="clock")
 app.add_typer(entities.entities, name="entities")
+app.add_typer(runs.runs, name="runs")
 app.add_typer(evals.evals, name="eval")
 app.add_typer(database.database, name="db")
 

@@ -22,6 +22,18 @@ Format = Annotated[
     ),
 ]
 
+AgentName = Annotated[
+    Literal["direct", "plan", "divide", "auto"] | None,
+    typer.Option("--agent", help="How a chat model goes about it (default: VGRAPH_AGENT__AGENT)."),
+]
+Choices = Annotated[
+    list[str] | None, typer.Option("--choice", help="An option of a multiple-choice question; repeat it for each.")
+]
+Follow = Annotated[
+    str | None,
+    typer.Option("--follow", metavar="RUN", help="The run this question goes on from: what `she` or `there` means."),
+]
+
 
 @narrowed()
 @tuned()
@@ -47,18 +59,23 @@ def search(
 @narrowed()
 @tuned()
 def ask(
-    question: str, chosen: Narrowed, how: Tuned, json: Json = False,
+    question: str, chosen: Narrowed, how: Tuned, agent: AgentName = None, choice: Choices = None, follow: Follow = None,
+    json: Json = False,
 ) -> None:  # fmt: skip
-    """Answer a question; every claim cites the camera, the time and the clip it rests on."""
+    """Answer a question; every claim cites the camera, the time and the clip it rests on. Steps are told on stderr as they are made."""
     from vgraph import terminal
+    from vgraph.app import FinalAnswer
 
     with opened() as graph:
-        given = graph.ask(question, graph.filters(**chosen), **how)
+        filters = graph.filters(**chosen)
         zones = {} if json else graph.zones()
-    if json:
-        print_json(given)
-    else:
-        terminal.answer(given, zones)
+        for step in graph.run(question, filters, agent=agent, choices=choice or (), follow=follow, **how):
+            if not isinstance(step, FinalAnswer):
+                terminal.step(step)
+            elif json:
+                print_json(step.answer)
+            else:
+                terminal.answer(step.answer, zones)
 
 
 @narrowed("relation_types")

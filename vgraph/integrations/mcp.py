@@ -15,7 +15,7 @@ import orjson
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
-from vgraph.app import VGraph, to_json
+from vgraph.app import Agent, VGraph, to_json
 from vgraph.errors import VGraphError
 
 INSTRUCTIONS = (
@@ -30,12 +30,17 @@ class Tools:
     def __init__(self, graph: VGraph) -> None:
         self._graph = graph
 
-    def ask(self, question: str, **filters: Any) -> Any:
+    def ask(
+        self, question: str, agent: Agent | None = None, choices: list[str] | None = None, follow: str | None = None,
+        **filters: Any,
+    ) -> Any:  # fmt: skip
         """Answer a question from the recordings; claims cite their evidence. Times are ISO 8601, cameras labels or keys, entities names or
-        keys, `time_of_day` such as 22:00-06:00; what is given narrows where is looked.
+        keys, `time_of_day` such as 22:00-06:00; what is given narrows where is looked. `agent`: direct, plan, divide or auto; `choices`:
+        options to choose from; `follow`: the `run` of an answer that this question goes on from.
         """
         with told():
-            answer = self._graph.ask(question, self._graph.filters(**filters))
+            chosen = self._graph.filters(**filters)
+            answer = self._graph.ask(question, chosen, agent=agent, choices=choices or (), follow=follow)
             return {name: value for name, value in _plain(answer).items() if name != "evidence"}
 
     def search(self, question: str, **filters: Any) -> str:

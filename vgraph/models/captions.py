@@ -81,6 +81,11 @@ class VisionCaptioner:
         self._max_frames, self._dimensions = max_frames, tuple(dimensions) or ("summary",)
 
     @property
+    def chat(self) -> ChatModel:
+        """The model that looks: it can be asked other things about pictures too."""
+        return self._chat
+
+    @property
     def configuration(self) -> str:
         """All that its answers depend on beside the model and what it is shown."""
         words = blake2b(self._asked("", "", "", "", "", "").encode(), digest_size=8).hexdigest()

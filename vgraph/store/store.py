@@ -23,6 +23,7 @@ from vgraph.store.ledgers import Ledgers
 from vgraph.store.narrowing import Narrowing
 from vgraph.store.removal import Removal
 from vgraph.store.run import KEY, Transaction, filter_binds, one, run, run_by_vector, until_undisturbed
+from vgraph.store.runs import Runs
 from vgraph.store.telling import Telling
 from vgraph.store.translate import translated
 from vgraph.types import Filters, GraphDelta, Hit, Record
@@ -135,6 +136,11 @@ class Store:
     def ledgers(self) -> Ledgers:
         """How far ingests have come, and what models have answered."""
         return Ledgers(self._db, self._writing)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Questions that were asked, and how they were answered."""
+        return Runs(self._db, self._writing)
 
     @cached_property
     def removal(self) -> Removal:

@@ -7,14 +7,33 @@ trusts it: it runs in this process, and that it only reads is its own promise.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
-from typing import Final
+from typing import Any, Final
 
-from vgraph.agents.tools.registry import Tool, tool
-from vgraph.errors import UserError
+from vgraph.agents.tools.registry import Function, Tool, tool
+from vgraph.agents.tools.scope import Found, Scope
+from vgraph.errors import UserError, VGraphError
 
 GROUP: Final = "vgraph.tools"
 COST: Final = 5
+
+
+def _guarded(name: str, function: Function) -> Function:
+    """The function, whose errors are told to whoever called it: those of other packages are no fault of the run."""
+
+    def called(scope: Scope, **arguments: Any) -> Found:
+        try:
+            found = function(scope, **arguments)
+        except VGraphError:
+            raise
+        except Exception as error:
+            raise UserError(f"{name}: {type(error).__name__}: {error}") from error
+        if not isinstance(found, Found):
+            raise UserError(f"{name}: it gave {type(found).__name__}, not Found")
+        return found
+
+    return called
 
 
 def plugged(names: Sequence[str]) -> tuple[Tool, ...]:
@@ -29,7 +48,8 @@ def plugged(names: Sequence[str]) -> tuple[Tool, ...]:
                 f"VGRAPH_AGENT__TOOLS: no package offers the tool {name!r}; offered: {', '.join(offered) or 'none'}"
             )
         try:
-            made.append(tool(offered[name].load(), cost=COST))
+            function = offered[name].load()
+            made.append(replace(tool(function, cost=COST), function=_guarded(name, function)))
         except Exception as error:  # whatever another package's import raises
             raise UserError(f"VGRAPH_AGENT__TOOLS: the tool {name!r} cannot be loaded: {error}") from error
     return tuple(made)

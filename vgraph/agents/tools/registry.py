@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_type_hints
 
+import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from vgraph.agents.steps import Observation
+from vgraph.agents.steps import Observation, ToolCall
 from vgraph.agents.tools.scope import Found, Scope
 from vgraph.errors import MediaError, ModelError, StoreError, UserError
 from vgraph.types import Filters, ToolSpec
@@ -32,11 +33,23 @@ class Tool:
     family: str = ""
 
     @property
+    def usage(self) -> str:
+        """How it is called, in one line a model reads, then what it does: `timeline(entities: [text], start?: text)`."""
+        schema = self.arguments.model_json_schema()
+        needed = schema.get("required", ())
+        parts = [f"{name}{'' if name in needed else '?'}: {_kind(part)}" for name, part in schema["properties"].items()]
+        return f"{self.name}({', '.join(parts)})"
+
+    @property
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, self.description, self.arguments.model_json_schema())
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments as the function takes them. Raises UserError that says what is wrong with each."""
+        try:
+            orjson.dumps(given)
+        except TypeError as error:
+            raise UserError(f"the arguments of {self.name} cannot be used: {error}") from None
         try:
             valid = self.arguments.model_validate(dict(given))
         except ValidationError as error:
@@ -61,9 +74,11 @@ class Toolbox:
     >>> toolbox.call("timeline", {"entities": ["Ana"]}, Filters(not_after=...))    # doctest: +SKIP
     """
 
-    def __init__(self, tools: Sequence[Tool], scope: Scope) -> None:
+    def __init__(
+        self, tools: Sequence[Tool], scope: Scope, watch: Callable[[ToolCall | Observation], None] = lambda step: None
+    ) -> None:
         self._tools = {each.name: each for each in tools}
-        self.scope = scope
+        self.scope, self._watch = scope, watch
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,13 +96,23 @@ class Toolbox:
 
     def inside(self, scope: Scope) -> Toolbox:
         """The same tools, looking elsewhere."""
-        return Toolbox(tuple(self._tools.values()), scope)
+        return Toolbox(tuple(self._tools.values()), scope, self._watch)
+
+    def watched(self, watch: Callable[[ToolCall | Observation], None]) -> Toolbox:
+        """The same tools, whose calls and results are told to `watch`."""
+        return Toolbox(tuple(self._tools.values()), self.scope, watch)
 
     def call(self, name: str, arguments: Mapping[str, Any], filters: Filters) -> Observation:
         """What a tool finds within the filters; whatever is wrong with the call is told in the observation's `error`, never raised.
 
         The arguments can only narrow the filters.
         """
+        self._watch(ToolCall(name, dict(arguments)))
+        observation = self._observed(name, arguments, filters)
+        self._watch(observation)
+        return observation
+
+    def _observed(self, name: str, arguments: Mapping[str, Any], filters: Filters) -> Observation:
         try:
             chosen = self.tool(name)
             given = chosen.checked(arguments)
@@ -95,6 +120,27 @@ class Toolbox:
         except (UserError, ModelError, MediaError, StoreError) as error:
             return Observation(name, dict(arguments), error=str(error))
         return Observation(name, dict(arguments), found.items, found.chunks, found.rows, found.pictures, found.notes)
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """A JSON schema in a word or two."""
+    if "enum" in schema:
+        return " | ".join(str(value) for value in schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(_kind(part) for part in schema["anyOf"] if part.get("type") != "null")
+    match schema.get("type"):
+        case "array":
+            most = f" at most {schema['maxItems']}" if "maxItems" in schema else ""
+            return f"[{_kind(schema['items'])}]{most}"
+        case "string":
+            return "text"
+        case "integer" | "number" as number:
+            ends = [
+                f"{word} {schema[name]:g}" for word, name in (("from", "minimum"), ("to", "maximum")) if name in schema
+            ]
+            return " ".join([number, *ends])
+        case other:
+            return str(other or "any")
 
 
 def _explained(error: ValidationError) -> str:

@@ -42,8 +42,8 @@ class Scope:
         """The run's filters, narrowed by the arguments of a call. Raises UserError and NotFoundError for what cannot be read."""
         keys = None if cameras is None else tuple(self.sources.camera(name) for name in cameras)
         zone = self.sources.zone(narrowed(self.filters, Filters(cameras=keys)))
-        times = (None if text is None else moment(text, zone) for text in (start, end))
-        return narrowed(self.filters, Filters(keys, None, *times))
+        first, last = (None if text is None else moment(text, zone) for text in (start, end))
+        return narrowed(self.filters, Filters(keys, start_ms=first, end_ms=last))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,16 @@ from typing import Any
 
 from vgraph.agents.steps import Item
 from vgraph.agents.tools.scope import Found, Scope
+from vgraph.retrieve.bounds import narrowed
 from vgraph.retrieve.pack import chunk_text, wall
 from vgraph.types import EvidenceChunk, Filters
 
+EMPTY = "nothing of this is in what may be looked at"
 MOST_CHUNKS = 30
 """At most so many chunks that rows rest on are read."""
 CHUNKS_A_ROW = 5
+PLACED = 20
+"""So many rows that name no chunk get one by their time and cameras."""
 LONGEST = 2_000
 """Characters of one line; a longer one is cut."""
 
@@ -31,7 +35,7 @@ def of_chunks(chunks: Sequence[EvidenceChunk], *notes: str) -> Found:
 def of_rows(scope: Scope, rows: Iterable[Mapping[str, Any]], filters: Filters, *notes: str, limit: int = 100) -> Found:
     """Rows of a query, the first `limit`, with the chunks they name; a row whose chunks the filters do not let through keeps none."""
     all_rows = [plain(row) for row in rows]
-    kept = all_rows[:limit]
+    kept = [_placed(scope, row, filters) if number < PLACED else row for number, row in enumerate(all_rows[:limit])]
     named = list(dict.fromkeys(key for row in kept for key in _chunks_of(row)[:CHUNKS_A_ROW]))[:MOST_CHUNKS]
     chunks = scope.sources.chunks(named, filters)
     known = {chunk.id for chunk in chunks}
@@ -39,7 +43,24 @@ def of_rows(scope: Scope, rows: Iterable[Mapping[str, Any]], filters: Filters, *
     labels = {camera["_key"]: camera["label"] for camera in scope.sources.cameras}
     items = tuple(_item(number, row, known, zones, labels) for number, row in enumerate(kept, 1))
     cut = f"{len(all_rows) - len(kept)} more rows are left out" if len(all_rows) > len(kept) else ""
-    return Found(items, chunks, tuple(kept), notes=_said((*notes, cut)))
+    return Found(items, chunks, tuple(kept), notes=_said((*notes, cut, "" if kept or any(notes) else EMPTY)))
+
+
+def _placed(scope: Scope, row: dict[str, Any], filters: Filters) -> dict[str, Any]:
+    """A row that names no chunk but cameras and a time, with the first chunk there and then: so it can be cited."""
+    if _chunks_of(row):
+        return row
+    cameras = [row["camera"]] if isinstance(row.get("camera"), str) else list(row.get("cameras") or ())
+    start, end = _span(row)
+    if not cameras or start is None:
+        return row
+    there = Filters(cameras=tuple(str(camera) for camera in cameras), start_ms=start, end_ms=max(end or 0, start + 1))
+    found = scope.sources.during(narrowed(filters, there), limit=1)
+    return row | {"chunks": [chunk.id for chunk in found]} if found else row
+
+
+def _span(row: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    return _first(row, "start_ms", "first_ms", "left_ms"), _first(row, "end_ms", "last_ms", "came_ms")
 
 
 def plain(value: Any) -> Any:
@@ -57,9 +78,7 @@ def _item(
     number: int, row: Mapping[str, Any], known: set[str], zones: Mapping[str, str], labels: Mapping[str, str]
 ) -> Item:
     chunks = tuple(key for key in _chunks_of(row) if key in known)
-    start, end = (
-        _first(row, *names) for names in (("start_ms", "first_ms", "left_ms"), ("end_ms", "last_ms", "came_ms"))
-    )
+    start, end = _span(row)
     zone = zones.get(
         str(row.get("camera")), next(iter(zones.values()), "UTC") if len(set(zones.values())) == 1 else "UTC"
     )
@@ -68,10 +87,13 @@ def _item(
 
 def told(row: Mapping[str, Any], zone: str, labels: Mapping[str, str]) -> str:
     """A row in words: `name Ana, camera Dock, start 2026-03-02 08:15:00 CET, end …, mentions 3`."""
-    parts = [
-        _part(name, value, zone, labels) for name, value in row.items() if name not in ("chunk", "chunks", "source_id")
-    ]
+    parts = [_part(name, value, zone, labels) for name, value in row.items() if not _points(name, value)]
     return ", ".join(part for part in parts if part)
+
+
+def _points(name: str, value: Any) -> bool:
+    """Whether a column is of chunks: they stand beside the line."""
+    return name in ("chunk", "chunks") or (isinstance(value, str) and value.startswith("chunks/"))
 
 
 def _part(name: str, value: Any, zone: str, labels: Mapping[str, str]) -> str:
@@ -104,6 +126,7 @@ def _chunks_of(row: Mapping[str, Any]) -> list[str]:
     """Keys of the chunks a row rests on, wherever in it they stand."""
     keys = [row["chunk"]] if isinstance(row.get("chunk"), str) else []
     keys += [key for key in row.get("chunks") or () if isinstance(key, str)]
+    keys += [key for key in [row.get("source")] if isinstance(key, str) and key.startswith("chunks/")]
     for value in row.values():
         if isinstance(value, Mapping):
             keys += _chunks_of(value)
