@@ -609,7 +609,7 @@ class VGraph:
         )
         return Kit(
             self.toolbox(**how), lambda question, filters: self.search(question, filters, **how), self.models.chat, answer_by_rules,
-            captioner.chat if isinstance(captioner, VisionCaptioner) else None, self._picture, self._similarity, limits, options,
+            captioner.chat if isinstance(captioner, VisionCaptioner) else None, self._picture, limits=limits, options=options,
         )  # fmt: skip
 
     def _picture(self, asset: str) -> bytes | None:

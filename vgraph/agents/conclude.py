@@ -38,7 +38,7 @@ def conclude(run: Run) -> Answer:
         run.warnings.append(f"no {end.step.what} were left for a model's answer: these are lines of the evidence")
     except Unanswered as fault:
         run.warnings.append(f"{fault}; these are lines of the evidence")
-    return _told(run, extracted(evidence, run.kit.similarity, run.asked.choices))
+    return _told(run, extracted(evidence, run.toolbox.scope.sources.similarity, run.asked.choices))
 
 
 def _by_model(run: Run, chat: ChatModel, evidence: Evidence, method: str) -> Answer:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vgraph.agents.budget import Budget, Limits
-from vgraph.agents.extractive import Similarity
 from vgraph.agents.steps import (
     NOTHING,
     Asked,
@@ -73,7 +72,6 @@ class Kit:
     by_rules: ByRules
     see: ChatModel | None = None
     picture: Callable[[str], bytes | None] = lambda asset: None
-    similarity: Similarity | None = None
     limits: Limits = field(default_factory=Limits)
     options: Options = field(default_factory=Options)
 
