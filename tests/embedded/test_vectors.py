@@ -14,6 +14,7 @@ from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
 from vgraph.embedded.vectors import VectorIndex
 from vgraph.embedded.vectors import index as vector_index
+from vgraph.embedded.vectors import nearest
 from vgraph.embedded.vectors.signs import Coder, sign_distances, sign_distances_of, smallest
 
 
@@ -98,7 +99,9 @@ class TestExactness:
         assert found == best(metric, scores, 20)
         assert values == pytest.approx(scores[found], rel=1e-5, abs=1e-5)
 
-    def test_vectors_without_any_structure_are_looked_at_until_it_is_sure(self, make, monkeypatch):
+    @pytest.mark.parametrize("halved", [100, 10**9])
+    def test_vectors_without_any_structure_are_looked_at_until_it_is_sure(self, make, monkeypatch, halved):
+        monkeypatch.setattr(nearest, "_HALVED", halved)
         monkeypatch.setattr(vector_index, "SEAL", 1000)
         vectors = np.random.default_rng(5).standard_normal((6000, 128)).astype(np.float32)
         database = make(define("cosine", 128))
@@ -115,7 +118,10 @@ class TestExactness:
 
     @pytest.mark.parametrize("metric", METRICS)
     @pytest.mark.parametrize(("dimension", "shift"), [(4, 0), (32, 0), (96, 3), (384, 0), (384, 1)])
-    def test_recall_with_sign_bits(self, make, metric, dimension, shift, monkeypatch):
+    @pytest.mark.parametrize("halved", [100, 10**9])
+    def test_recall_with_sign_bits(self, make, metric, dimension, shift, halved, monkeypatch):
+        """Also where half of the signs, as of many vectors, sort most of them out at first."""
+        monkeypatch.setattr(nearest, "_HALVED", halved)
         monkeypatch.setattr(vector_index, "SEAL", 1000)
         vectors = clusters(6000, dimension) + np.float32(shift)
         database = make(define(metric, dimension))
@@ -127,6 +133,20 @@ class TestExactness:
             assert len(found) == 20
             hits += len(set(found) & set(best(metric, exact(metric, vectors, query), 20)))
         assert hits / 400 >= 0.98
+
+    @pytest.mark.parametrize("metric", METRICS)
+    def test_what_half_of_the_signs_let_through_lives(self, make, metric, monkeypatch):
+        monkeypatch.setattr(nearest, "_HALVED", 100)
+        monkeypatch.setattr(vector_index, "SEAL", 500)
+        vectors = clusters(3000, 96)
+        database = make(define(metric, 96))
+        database.insert(vectors)
+        with database.engine.writing() as txn:
+            collection = txn.collection("c", write=True)
+            for number in range(0, 3000, 2):
+                collection.remove(str(number))
+        scores = exact(metric, vectors, vectors[8])
+        assert database.search(vectors[8], 10)[0] == best(metric, scores, 10, np.arange(3000) % 2 == 1)
 
     def test_never_fewer_rows_than_exist(self, make):
         database = make(define())

@@ -16,6 +16,7 @@ from vgraph.embedded.garbage import held_back
 
 _MANY: Final = 16  # documents; a request with fewer is small
 _NUMBERS: Final = 64
+_NUMBER: Final = 20  # bytes of one, about
 _LEAST: Final = -(1 << 63)
 _LARGEST: Final = (1 << 64) - 1  # JSON parsers take no larger integers
 _KEYS: Final = 10_000  # attribute names that are remembered as names
@@ -47,9 +48,8 @@ class Passed:
 
 def serialized(value: Any) -> bytes | Passed:
     """A request's body: its value when it is large and plain, else JSON."""
-    long = _long_lists(value)
-    if long:
-        size = sum(len(items) * len(_text(items[-1])) for items in long)
+    size = _size_of_lists(value)
+    if size:
         try:
             with held_back():
                 return Passed(copied(value), size)
@@ -62,12 +62,20 @@ def _text(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def _long_lists(value: Any) -> list[list[Any]]:
-    """Long lists of documents with embeddings where requests have them: the whole, or bind variables of a query."""
+def _size_of_lists(value: Any) -> int:
+    """Bytes of the long lists of documents with embeddings, and of the vectors, where requests have them: the whole, or binds of a query."""
     binds = value.get("bindVars") if type(value) is dict else {"": value}
     if type(binds) is not dict:
-        return []
-    return [items for items in binds.values() if type(items) is list and len(items) >= _MANY and _embeds(items[-1])]
+        return 0
+    size = 0
+    for items in binds.values():
+        if type(items) is not list or len(items) < _MANY:
+            continue
+        if _embeds(items[-1]):
+            size += len(items) * len(_text(items[-1]))
+        elif len(items) >= _NUMBERS and type(items[0]) is float:
+            size += len(items) * _NUMBER
+    return size
 
 
 def _embeds(document: Any) -> bool:

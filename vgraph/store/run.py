@@ -84,7 +84,7 @@ def run(db: schema.Database, name: str, /, *, stream: bool = False, **binds: Any
     if stream:
         return _rows(name, cursor)
     with translated(name):
-        rows = list(cursor)
+        rows = list(cursor) if cursor.has_more() else list(cursor.batch() or ())
     if runs is not None:
         runs.append(QueryRun(name, file.text, named, len(rows), (time.perf_counter() - begun) * 1000))
     return rows

@@ -5,8 +5,8 @@ A filter is applied before, or while going through them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,6 +26,9 @@ _SCORED = 3  # one in so many of them is scored exactly, the best by the finer e
 _LEAST_SCORED = 100
 _SCORED_EACH = 5  # the same for each one wanted
 _FEW = 0.25  # share of the vectors
+_HALVED = 65_536  # vectors of which half of the signs are read at first
+_KEPT = 8  # as many of those are kept for each one looked at, and
+_KEPT_SHARE = 64  # one in so many of all
 _EARLY = 0.4  # a good vector has an estimate among the best of those looked at: this share of them
 _FINE = 0.6  # and a finer one among the best of those scored
 _LATE = 0.01  # share of the result that may have a worse one before twice as many are looked at
@@ -80,6 +83,20 @@ class Waiting:
         return Waiting(self.slots[places], self.estimates[places], self.fine[places])
 
 
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """Slots to look at (None: all) and their estimates (None: none are needed); `query` makes finer ones.
+
+    `total`: how many there are in all; `deepest`: how many may be looked at, all of them if it is as many.
+    """
+
+    slots: Ints | None
+    keys: Array | None
+    query: Query | None
+    total: int
+    deepest: int
+
+
 class Nearest:
     """One search. `load` reads the vectors of slots from the file."""
 
@@ -100,22 +117,37 @@ class Nearest:
         if k <= 0:
             return NO_INTS, np.empty(0)
         depth = int(max(_LEAST, _GROWTH * total**0.25, _DEPTH * k))
-        keys: Array | None = None
-        estimate: Query | None = None
-        if depth * 4 < total and self.memory.coder is not None:
-            estimate = self.memory.coder.query(self.query)
-            keys = self._estimates(slots, estimate)
+        for field in self._fields(slots, total, depth, accept):
+            found = self._within(field, k, own, depth, accept)
+            if found is not None:
+                return found
+        raise AssertionError("the last field has all there is")
+
+    def _fields(self, slots: Ints | None, total: int, depth: int, accept: Accept | None) -> Iterator[_Field]:
+        """Where to look: at those that half of their signs speak for, when there are many; then at all of them."""
+        if depth * 4 >= total or self.memory.coder is None:
+            yield _Field(slots, None, None, total, total)
+            return
+        query = self.memory.coder.query(self.query)
+        if slots is None and accept is None and total >= _HALVED:
+            kept, keys = self._kept_by_half(query, max(_KEPT * depth, total // _KEPT_SHARE))
+            yield _Field(kept, keys, query, total, 2 * depth)
+        yield _Field(slots, self._estimates(slots, query), None if accept else query, total, total)
+
+    def _within(self, field: _Field, k: int, own: Ints, depth: int, accept: Accept | None) -> tuple[Ints, Array] | None:
+        """Rows and scores from a field; None when it would have to be looked through deeper than it is good for."""
+        keys, total = field.keys, field.total
         decided: dict[int, bool] = {}
         found, edge, scored = self._own(own), None, 0
         waiting = Waiting(NO_INTS, np.empty(0), np.empty(0))
-        while True:
+        while depth <= field.deepest or field.deepest == total:
             everything = keys is None or depth >= total
-            promising, edge, early = self._promising(slots, keys, min(depth, total), edge)
-            waiting = waiting.and_more(self._waiting(promising, keys, slots, None if accept else estimate))
+            promising, edge, early = self._promising(field.slots, keys, min(depth, total), edge)
+            waiting = waiting.and_more(self._waiting(promising, field))
             enough = max(_LEAST_SCORED, _SCORED_EACH * k, depth // _SCORED)
-            chosen_now, waiting = waiting.split(len(waiting.slots) if everything or accept else enough - scored)
-            scored += len(chosen_now.slots)
-            found = self._with(found, chosen_now)
+            now, waiting = waiting.split(len(waiting.slots) if everything or accept else enough - scored)
+            scored += len(now.slots)
+            found = self._with(found, now)
             chosen = (
                 np.arange(min(k, len(found.rows)))
                 if accept is None
@@ -126,6 +158,23 @@ class Nearest:
             if everything or (len(chosen) == k and late <= _LATE * k):
                 return found.rows[chosen], found.scores[chosen]
             depth *= 2 if len(chosen) == k else 4
+        return None
+
+    def _kept_by_half(self, query: Query, count: int) -> tuple[Ints, Array]:
+        """The `count` slots that the first half of the signs speaks for, and the estimates from all of their signs."""
+        memory = self.memory
+        dead, even = memory.derived()
+        columns, radii = memory.columns(), memory.radii.view
+        half = len(columns) // 2
+        first = replace(query, bits=query.bits[:half])
+        distances = sign_distances(columns[:half], first.bits)
+        gone = self._gone(dead)
+        if len(gone):
+            distances[gone] = GONE
+        kept = smallest(first.keys(distances, radii, even=even), count)
+        kept = kept[distances[kept] < GONE]
+        whole = distances[kept] + sign_distances_of(columns[half:], kept, query.bits[half:])
+        return kept, query.keys(whole, radii[kept], even=even)
 
     @staticmethod
     def _late(found: Found, chosen: Ints, early: Any) -> int:
@@ -194,16 +243,16 @@ class Nearest:
             kept &= estimates > edge
         return positions[kept], last, early
 
-    def _waiting(self, promising: Ints, keys: Array | None, slots: Ints | None, query: Query | None) -> Waiting:
-        """The finer estimates of some positions; none are made without `query`."""
-        chosen = promising if slots is None else slots[promising]
+    def _waiting(self, promising: Ints, field: _Field) -> Waiting:
+        """Some positions of a field with their finer estimates, if it has any."""
+        chosen = promising if field.slots is None else field.slots[promising]
         none = np.zeros(len(chosen))
-        if keys is None:
+        if field.keys is None:
             return Waiting(chosen, none, none)
-        memory = self.memory
-        if query is None:
-            return Waiting(chosen, keys[promising], none)
-        return Waiting(chosen, keys[promising], query.fine(memory.columns(), chosen, memory.radii.view[chosen]))
+        if field.query is None:
+            return Waiting(chosen, field.keys[promising], none)
+        radii = self.memory.radii.view[chosen]
+        return Waiting(chosen, field.keys[promising], field.query.fine(self.memory.columns(), chosen, radii))
 
     def _with(self, found: Found, more: Waiting) -> Found:
         """What was found before and more vectors, scored and sorted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,6 +25,8 @@ ENDS = frozenset(("_from", "_to"))
 
 MOST_SKIPS = 200
 """Values of the first field of an index that are gone through for a range on the second."""
+
+_LAST_KEYS: Final = object()
 
 Pair = tuple[int, int]
 """A row's position in its batch, and the rowid of a document found for it."""
@@ -60,11 +62,19 @@ class Probe:
     # -- _key and _id
 
     def keys(self, collection: Any, row: Row, rt: Run) -> list[str]:
-        found = [value for value in self.values(0, row, rt) if isinstance(value, str)]
-        if self.field == "_key":
-            return found
-        prefix = collection.name + "/"
-        return [value[len(prefix) :] for value in found if value.startswith(prefix)]
+        """The keys asked for; those of the last list are kept, as one list is often looked through more than once."""
+        closure, any_of = self.equal[0]
+        value = closure(row, rt)
+        if not any_of:
+            return keys_among([value], self.field, collection.name)
+        if not isinstance(value, list | range):
+            return []
+        known = rt.cache.get(_LAST_KEYS)
+        if known is not None and known[0] is value and known[1] == (self.field, collection.name):
+            return known[2]  # type: ignore[no-any-return]
+        found = keys_among(sorted_unique(value), self.field, collection.name)
+        rt.cache[_LAST_KEYS] = value, (self.field, collection.name), found
+        return found
 
     def primary(self, collection: Any, batch: Batch, rt: Run) -> Iterator[Pair]:
         wanted = [self.keys(collection, row, rt) for row in batch]
@@ -249,6 +259,16 @@ class Probe:
         if not any_of:
             return [value]
         return sorted_unique(value) if isinstance(value, list | range) else []
+
+
+def keys_among(values: Sequence[Any], field: str, collection: str) -> list[str]:
+    """The keys that values of `_key` or `_id` name."""
+    strings = [value for value in values if isinstance(value, str)]
+    if field == "_key":
+        return strings
+    prefix = collection + "/"
+    start = len(prefix)
+    return [value[start:] for value in strings if value.startswith(prefix)]
 
 
 def sorted_unique(values: Iterable[Any]) -> list[Any]:
