@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from vgraph.embedded import aql, ddl, segmented
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
-from vgraph.embedded.vectors import VectorIndex
+from vgraph.embedded.vectors import VectorIndex, nearest
 from vgraph.embedded.vectors import index as vector_index
-from vgraph.embedded.vectors import nearest
 from vgraph.embedded.vectors.signs import Coder, sign_distances, sign_distances_of, smallest
 
 

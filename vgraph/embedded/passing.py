@@ -63,7 +63,7 @@ def _text(value: Any) -> bytes:
 
 
 def _size_of_lists(value: Any) -> int:
-    """Bytes of the long lists of documents with embeddings, and of the vectors, where requests have them: the whole, or binds of a query."""
+    """Bytes of the lists of embedded documents, and of the vectors, that are the whole request or binds of a query."""
     binds = value.get("bindVars") if type(value) is dict else {"": value}
     if type(binds) is not dict:
         return 0
