@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import orjson
 
@@ -53,10 +53,12 @@ from vgraph.models import Embedder
 from vgraph.models.captions import VisionCaptioner, spread
 from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
+from vgraph.models.training import LoraOptions, Trained, read_examples, train
 from vgraph.retrieve import Profile, asked, retrieve
 from vgraph.retrieve.analytics import ALLEN, Analytics
 from vgraph.retrieve.bounds import moment, narrowed
 from vgraph.retrieve.cascade import Form, RelationHit, RelationQuery, search_relations
+from vgraph.retrieve.labels import Labelled, label, questions_of
 from vgraph.retrieve.profiles import How, by_words
 from vgraph.retrieve.relevance import Picture, Ratings
 from vgraph.retrieve.search import Aids, QueryVectors
@@ -89,6 +91,7 @@ __all__ = [
     "FitReport",
     "How",
     "Identification",
+    "LoraOptions",
     "Moved",
     "Pick",
     "QueryRun",
@@ -104,6 +107,7 @@ __all__ = [
     "moment",
     "step_record",
     "to_json",
+    "train_intent",
 ]
 
 Advance = Callable[[Progress], None]
@@ -518,6 +522,25 @@ class VGraph:
         zones = {zone for camera, zone in self.zones().items() if filters.cameras is None or camera in filters.cameras}
         return zones.pop() if len(zones) == 1 else "UTC"
 
+    def label(
+        self, questions: Path, out: Path, filters: Filters | None = None, *, by: Literal["frames", "captions"] = "frames",
+        frames: int | None = None, report: Advance = lambda progress: None, **how: Unpack[How],
+    ) -> Labelled:  # fmt: skip
+        """Examples to train a rater by: what the questions of a file find, rated by the teacher (VGRAPH_MODELS__INTENT), added to `out`.
+
+        Raises UserError without a teacher. Interrupted, what was rated is kept, and the same call goes on.
+        """
+        rater = self._aids.rater
+        if rater is None:
+            raise UserError("VGRAPH_MODELS__INTENT=none: a teacher has to be named, such as openai:MODEL")
+        how["intent"] = "none"
+        most = frames or self.settings.retrieve.intent_frames
+        look = self._look if by == "frames" else None
+        return label(
+            questions_of(questions), out, lambda question: self.search(question, filters, **how).chunks, rater, look,
+            frames=most, report=report,
+        )  # fmt: skip
+
     @cached_property
     def _aids(self) -> Aids:
         """Models that better what was found, where they are configured."""
@@ -821,6 +844,16 @@ class Relations:
 
 def _given(how: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in how.items() if value is not None}
+
+
+def train_intent(
+    settings: Settings, labels: Path, out: Path, model: str, options: LoraOptions, *, report: Advance = lambda progress: None
+) -> Trained:  # fmt: skip
+    """Train a rater's adapter on examples (`label` makes them); see models/training.py. Needs the extra `train`."""
+    chosen = settings.models
+    return train(
+        model, read_examples(labels), out, options, device=chosen.device, threads=chosen.threads, report=report
+    )
 
 
 def diagnose(settings: Settings) -> tuple[Check, ...]:

@@ -141,3 +141,42 @@ def tiny_smolvlm(folder: Path) -> Path:
     )
     Idefics3ForConditionalGeneration(config).save_pretrained(folder)
     return folder
+
+
+def tiny_classifier(folder: Path, labels: int = 1) -> Path:
+    """A BERT that classifies pairs: with one label it is laid out as cross-encoders are."""
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(chr(code) for code in range(97, 123))]
+    words += [f"##{chr(code)}" for code in range(97, 123)]
+    sizes = {"hidden_size": 32, "intermediate_size": 37, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = BertConfig(vocab_size=len(words), max_position_embeddings=64, num_labels=labels, **sizes)
+    folder.mkdir(parents=True, exist_ok=True)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    BertTokenizer(vocab={word: number for number, word in enumerate(words)}, model_max_length=64).save_pretrained(
+        folder
+    )
+    return folder
+
+
+def tiny_llama(folder: Path, characters: str = "") -> Path:
+    """A language model of single bytes, or of the characters given, without a form of conversation."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    signs = sorted(characters or pre_tokenizers.ByteLevel.alphabet())
+    tokens = {token: number for number, token in enumerate([*signs, "<unk>", "<pad>"])}
+    made = Tokenizer(models.BPE(vocab=tokens, merges=[], unk_token="<unk>"))
+    made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    PreTrainedTokenizerFast(tokenizer_object=made, unk_token="<unk>", pad_token="<pad>").save_pretrained(folder)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = LlamaConfig(
+        vocab_size=len(tokens),
+        num_key_value_heads=2,
+        max_position_embeddings=4096,
+        initializer_range=0.3,
+        pad_token_id=tokens["<pad>"],
+        **sizes,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return folder

@@ -19,7 +19,21 @@ from typing import Annotated, TextIO
 
 import typer
 
-from vgraph.cli import analytics, ask, cameras, clock, database, derive, entities, evals, graph, ingest, machine, runs
+from vgraph.cli import (
+    analytics,
+    ask,
+    cameras,
+    clock,
+    database,
+    derive,
+    entities,
+    evals,
+    graph,
+    ingest,
+    machine,
+    runs,
+    train,
+)  # fmt: skip
 from vgraph.cli.console import Guarded
 
 app = typer.Typer(
@@ -46,6 +60,7 @@ app.add_typer(clock.clock, name="clock")
 app.add_typer(entities.entities, name="entities")
 app.add_typer(runs.runs, name="runs")
 app.add_typer(evals.evals, name="eval")
+app.add_typer(train.train, name="train")
 app.add_typer(database.database, name="db")
 
 

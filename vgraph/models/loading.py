@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,6 +64,15 @@ def translated(stage: str, model: str) -> Iterator[None]:
     except Exception as error:
         reason = str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
         raise ModelError(f"{model} failed to {stage}: {reason}", stage=stage, model=model) from error
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Without what a library says of another's future: nobody here can change it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
 
 
 def clean(text: str) -> str:

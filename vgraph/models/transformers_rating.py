@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vgraph.errors import ModelError, UserError
-from vgraph.models.loading import clean, local, require, title, translated
+from vgraph.models.loading import clean, hushed, local, require, title, translated
 from vgraph.models.rating import LEVELS, asked
 
 ADAPTER: Final = "adapter_config.json"
@@ -43,7 +43,8 @@ class LevelModel:
                 pictures.do_image_splitting = False  # a frame is one tile, as where it captions
             if adapter is not None:
                 peft = require("peft", stage="intent", model=name)
-                self.model = peft.PeftModel.from_pretrained(self.model, adapter)
+                with hushed():
+                    self.model = peft.PeftModel.from_pretrained(self.model, adapter)
             self.model.to(device).eval()
         self.adapted = adapter is not None
 
