@@ -612,6 +612,7 @@ class VGraph:
         return None if found is None else dict(found["run"])
 
     def _kit(self, how: How) -> Kit:
+        how["pack"] = "text"  # whoever answers reads lines
         chosen, prices, captioner = self.settings.agent, self.settings.prices, self.models.caption
         limits = AgentLimits(
             chosen.max_steps,

@@ -93,9 +93,9 @@ def _example(line: str, path: Path, number: int) -> Example:
         raise UserError(f"{where}: an object with a question is needed")
     seen: Path | str
     if isinstance(value.get("image"), str):
-        seen = path.parent / value["image"]
-        if not seen.is_file():
-            raise UserError(f"{where}: there is no picture {seen}")
+        seen = picture = path.parent / value["image"]
+        if not picture.is_file():
+            raise UserError(f"{where}: there is no picture {picture}")
     elif isinstance(value.get("text"), str):
         seen = value["text"]
     else:
