@@ -108,6 +108,11 @@ def plan(*subtasks: tuple[str, str, Mapping[str, Any]]) -> dict[str, Any]:
     return {"subtasks": [{"task": task, "tool": tool, "arguments": dict(given)} for task, tool, given in subtasks]}
 
 
+def do(tool: str, **arguments: Any) -> dict[str, Any]:
+    """A conqueror that asks a tool."""
+    return {"kind": "tool", "text": "", "tool": tool, "arguments": arguments}
+
+
 def enough(missing: str = "") -> dict[str, Any]:
     return {"enough": not missing, "missing": missing}
 

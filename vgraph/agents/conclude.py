@@ -60,7 +60,7 @@ def _by_model(run: Run, chat: ChatModel, evidence: Evidence, method: str) -> Ans
 
 
 def _told(run: Run, made: Answer) -> Answer:
-    return replace(made, question=run.question, warnings=(*made.warnings, *run.warnings), partial=run.partial)
+    return replace(made, question=run.question, partial=run.partial)
 
 
 # --- what is shown ------------------------------------------------------------------------------------------------------

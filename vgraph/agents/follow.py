@@ -25,7 +25,8 @@ _HER: Final = re.compile(r"\b(hers|her)\b", re.IGNORECASE)
 _THING: Final = re.compile(r"\b(it)\b(?!\s+(?:rain|snow|is\s+(?:raining|snowing)))", re.IGNORECASE)
 _THINGS: Final = re.compile(r"\b(its)\b", re.IGNORECASE)
 _THERE: Final = re.compile(
-    r"(?<!\bis )(?<!\bwas )(?<!\bwere )(?<!\bare )\bthere\b(?!\s+(?:is|was|are|were)\b)", re.IGNORECASE
+    r"\bthere\b(?=\s*(?:[?.!,]|$))|(?<!\bis )(?<!\bwas )(?<!\bwere )(?<!\bare )\bthere\b(?!\s+(?:is|was|are|were)\b)",
+    re.IGNORECASE,
 )
 _THEN: Final = re.compile(r"\b(?:at that (?:time|moment)|back then|then)\b(?=\s*[?.!]|$)", re.IGNORECASE)
 

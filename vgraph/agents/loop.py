@@ -98,9 +98,10 @@ def _concluded(work: Run) -> Generator[None, None, Answer]:
 
 
 def _accounted(work: Run, answer: Answer) -> Answer:
-    """The answer with what the run cost."""
-    total = work.budget.total
-    return replace(answer, usage=Usage(total.input_tokens, total.output_tokens), spent=work.budget.spent)
+    """The answer with what the run cost, and what went wrong on the way."""
+    total, warnings = work.budget.total, dict.fromkeys([*answer.warnings, *work.warnings])
+    usage = Usage(total.input_tokens, total.output_tokens)
+    return replace(answer, usage=usage, spent=work.budget.spent, warnings=tuple(warnings))
 
 
 def _by_rules(work: Run, by_rules: ByRules) -> Generator[None, None, Answer]:

@@ -268,11 +268,11 @@ def record(step: Step) -> dict[str, Any]:
             value = {name: part for name, part in asdict(answer).items() if name not in left_out}
         case _:
             value = asdict(step)
-    return {"kind": kind(step), **_json(value)}
+    return {"kind": kind(step), **plain(value)}
 
 
-def _json(value: Any) -> Any:
-    """The same in what any JSON can say: a model's arguments may hold numbers and signs that not every one can."""
+def plain(value: Any) -> Any:
+    """The same in what any JSON can say, and in one order: a model's arguments may hold numbers and signs that not every one can."""
     match value:
         case str():
             return value.encode("utf-8", "replace").decode()
@@ -283,8 +283,10 @@ def _json(value: Any) -> Any:
         case float():
             return value if math.isfinite(value) else None
         case Mapping():
-            return {_json(str(name)): _json(part) for name, part in value.items()}
+            return {
+                plain(str(name)): plain(part) for name, part in sorted(value.items(), key=lambda item: str(item[0]))
+            }
         case list() | tuple():
-            return [_json(part) for part in value]
+            return [plain(part) for part in value]
         case _:
             return str(value)

@@ -43,7 +43,6 @@ def verified(run: Run, answer: Answer) -> Iterator[Answer | None]:
             yield None
     except OutOfBudget as end:
         run.warnings.append(f"{len(rest)} claims were not verified: no {end.step.what} were left")
-        answer = replace(answer, warnings=(*answer.warnings, run.warnings[-1]))
         kept += rest
     yield _concluded(answer, kept)
 

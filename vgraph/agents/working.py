@@ -26,6 +26,7 @@ from vgraph.agents.steps import (
     ToolCall,
     Way,
     Worker,
+    plain,
 )
 from vgraph.agents.tools import Toolbox
 from vgraph.agents.tools.rewinder import Rewound
@@ -179,8 +180,9 @@ class Run:
         except BadReply as error:
             done, fault = Completion("", usage=error.usage or NOTHING, model=error.model), str(error)
             said = error.said
-        else:
-            fault, said = "", done.text or json.dumps(done.value, default=str)
+        else:  # as it will be read from the graph, should the run be run again
+            done = replace(done, value=plain(done.value))
+            fault, said = "", done.text or json.dumps(done.value)
         seconds = time.perf_counter() - begun
         reply = self.budget.paid(Reply(worker, model.name, done.value, fault, done.usage, seconds))
         self.note(reply)
