@@ -22,7 +22,7 @@ from vgraph.agents.budget import Limits as AgentLimits
 from vgraph.agents.rules import answer_by_rules
 from vgraph.agents.runs import Change
 from vgraph.agents.session import Replayed, Session
-from vgraph.agents.steps import AGENTS, Agent, FinalAnswer, Step
+from vgraph.agents.steps import AGENTS, Agent, FinalAnswer, Observation, Step
 from vgraph.agents.steps import record as step_record
 from vgraph.agents.tools import Scope, Toolbox, toolbox
 from vgraph.agents.tools.rewinder import Rewinder
@@ -49,7 +49,7 @@ from vgraph.ingest.timekeeping import FitReport, Timekeeping
 from vgraph.media.assets import Assets
 from vgraph.media.live import Limits, source_of
 from vgraph.media.paths import checked_path
-from vgraph.models import Embedder
+from vgraph.models import ChatModel, Embedder
 from vgraph.models.captions import VisionCaptioner, spread
 from vgraph.models.choose import Models, Pick, Wanted, choose
 from vgraph.models.doctor import Check, doctor
@@ -93,6 +93,7 @@ __all__ = [
     "Identification",
     "LoraOptions",
     "Moved",
+    "Observation",
     "Pick",
     "QueryRun",
     "RelationQuery",
@@ -156,6 +157,10 @@ class VGraph:
     def models(self) -> Models:
         """The models the settings choose; `models.picked` says which and why."""
         return self._choose(self._store.embedding("text"))
+
+    def use_chat(self, chat: ChatModel) -> None:
+        """Have questions answered by a chat model of one's own, in place of the one the settings choose."""
+        self.__dict__["models"] = dataclasses.replace(self.models, chat=chat)
 
     def _choose(self, space: EmbeddingSpace | None) -> Models:
         """`auto` keeps the embedding model that filled the database, so that a better one that turns up does not shut it out."""

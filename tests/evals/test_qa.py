@@ -13,18 +13,22 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from vgraph.app import VGraph
+from vgraph.agents.cite import best_line, cite
+from vgraph.agents.steps import Item, Picture
+from vgraph.app import FinalAnswer, Observation, Step, VGraph
 from vgraph.cli import app
 from vgraph.errors import BudgetReached, ModelError, UserError
 from vgraph.evals.answering import answered, dataset_asking, world_asking
 from vgraph.evals.cited import Clips, later
 from vgraph.evals.day import Size
 from vgraph.evals.metrics import Expected, Span, answer_matches
+from vgraph.evals.oracle import Oracle, calls, parts
 from vgraph.evals.qa import MOST_FAILURES, SWITCHES, Outcome, Way, ask_all, judged, statement, verdict
 from vgraph.evals.questions import Question, expected_of, of_world
 from vgraph.evals.summary import bootstrap, summed_up
 from vgraph.evals.world import World
 from vgraph.media.encode import Mp4Writer
+from vgraph.prompts import quoted
 from vgraph.settings import RetrieveSettings, Settings
 from vgraph.types import (
     Answer,
@@ -35,6 +39,7 @@ from vgraph.types import (
     EvidenceChunk,
     EvidenceEntity,
     Filters,
+    Message,
     Progress,
     Usage,
 )
@@ -87,7 +92,6 @@ def test_an_answer_is_right_wrong_or_abstained() -> None:
 
 def test_a_choice_is_judged_by_what_the_answer_settles_on() -> None:
     chosen = Question("q1", "count", "How many?", ("two", "three"), right=1)
-    assert chosen.asked == "How many?\nA. two\nB. three"
     assert [verdict(chosen, answer(text)) for text in ("B", "three", "A", "two or three")] == [
         "right",
         "right",
@@ -129,6 +133,14 @@ def test_what_was_recorded_after_the_question_is_found_in_citations_and_evidence
     assert judged(WHO, given, NoClips()).future == ()
 
 
+def test_what_a_tool_gave_from_after_the_question_is_found_in_the_steps() -> None:
+    item = Item("r1", "Ana", (), 1_000, 9_000)
+    seen = Observation("timeline", {}, items=(item,), pictures=(Picture("c3", "dock", 7_000, 7_000),))
+    found = judged(replace(WHO, asked_ms=8_000), answer("Ana"), NoClips(), steps=[seen])
+    assert found.future == ("timeline gave row r1, until 9000",)
+    assert (found.steps, judged(replace(WHO, asked_ms=9_000), answer("Ana"), NoClips(), steps=[seen]).future) == (1, ())
+
+
 # --- a run -----------------------------------------------------------------------------------------------------------------
 
 
@@ -138,13 +150,13 @@ class Asked:
     def __init__(self, *answers: Answer | BaseException) -> None:
         self.answers, self.asked = list(answers), []  # type: ignore[var-annotated]
 
-    def ask(self, question: str, filters: Filters, **how: Any) -> Answer:
+    def run(self, question: str, filters: Filters, *, agent: Any, choices: Any, **how: Any) -> Iterator[Step]:
         self.asked.append((question, filters, how))
         match self.answers.pop(0):
             case BaseException() as error:
                 raise error
             case given:
-                return given
+                yield FinalAnswer(given)
 
     def camera_key(self, name: str) -> str:
         return name.lower()
@@ -206,7 +218,7 @@ def test_a_question_is_asked_of_its_cameras_and_its_moment() -> None:
 
 @pytest.mark.parametrize("part", SWITCHES)
 def test_every_part_can_be_switched_off(part: str) -> None:
-    chosen = RetrieveSettings().chosen(Way(without=(part,)).chosen)
+    chosen = RetrieveSettings().chosen(Way(without=(part, "verify")).chosen)
     assert chosen is not None
 
 
@@ -327,10 +339,10 @@ def test_the_command_prints_figures_and_goes_on(folder: Path, monkeypatch: pytes
     whole = json.loads(first.stdout)
     assert len(whole["outcomes"]) == 20 and whole["summary"]["answerable"]["asked"] == 16
 
-    def refuse(*arguments: Any, **how: Any) -> Answer:
+    def refuse(*arguments: Any, **how: Any) -> Iterator[Step]:
         raise AssertionError("asked again")
 
-    monkeypatch.setattr(VGraph, "ask", refuse)
+    monkeypatch.setattr(VGraph, "run", refuse)
     second = CliRunner().invoke(app, ["eval", "qa", *sizes, "--without", "words", "--json"])
     assert json.loads(second.stdout)["outcomes"] == whole["outcomes"]
     table = CliRunner().invoke(app, ["eval", "qa", *sizes, "--without", "words"])
@@ -342,6 +354,57 @@ def test_the_command_refuses_what_does_not_go_together(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["eval", "qa", "--data", str(tmp_path)]).exit_code == 2
     assert CliRunner().invoke(app, ["eval", "qa", "--without", "luck", "--folder", str(tmp_path)]).exit_code == 2
     assert not list(tmp_path.iterdir())
+
+
+# --- a model that knows the truth ------------------------------------------------------------------------------------------
+
+
+def test_the_oracle_answers_only_what_it_is_shown() -> None:
+    moment = (Span("dock", 5_000, 8_000),)
+    asked = Question("q1", "who", "Who took crate 4?", moments=(moment,), answer="Ana Roe")
+    oracle = Oracle([asked], {"c1": Span("dock", 0, 10_000), "c2": Span("gate", 0, 10_000)}.get, "UTC")
+    form = {"properties": {"claims": {}, "choice": {}, "confidence": {}}}
+
+    def answered_from(evidence: str) -> list[Any]:
+        prompt = f"{quoted(asked.text)}\n\n{quoted('')}\n\n{quoted(evidence)}"
+        claims: list[Any] = oracle.complete([Message("user", prompt)], schema=form).value["claims"]
+        return claims
+
+    assert answered_from("[c2] camera gate, 1970-01-01 00:00:06 UTC: Ana Roe") == []
+    assert answered_from("Ana Roe took crate 4 on the dock at 1970-01-01 00:00:06") == []
+    assert answered_from("[c1] camera dock: something") == [{"text": "Ana Roe.", "evidence": ["c1"]}]
+    assert answered_from("[r3] camera dock, start 1970-01-01 00:00:06 UTC, end 1970-01-01 00:00:07 UTC") == [
+        {"text": "Ana Roe.", "evidence": ["r3"]}
+    ]
+
+
+def test_the_oracle_looks_for_what_the_question_says_alone() -> None:
+    text = "Did Ana Roe pick up crate 4 before or after Ben Cole left the yard between 09:00 and 09:10?"
+    assert parts(text) == [
+        "Ana Roe pick up crate 4 between 09:00 and 09:10",
+        "Ben Cole left the yard between 09:00 and 09:10",
+    ]
+    assert parts("How many objects did Ana Roe pick up between 23:50 and 00:10?")[1:3] == [
+        "How many objects did Ana Roe pick up between 23:55 and 00:00",
+        "How many objects did Ana Roe pick up between 00:00 and 00:05",
+    ]
+    assert [call.tool for call in calls(parts(text)[0])][:2] == ["clip_search", "entity_graph_search"]
+
+
+@pytest.mark.parametrize("agent", ["plan", "divide"])
+def test_agents_find_what_the_oracle_needs(folder: Path, agent: Any) -> None:
+    asking = world_asking(Settings.load(), folder, SMALL, gated=True, report=quiet)
+    found = answered(asking, Way(agent=agent), oracle=True, report=quiet, told=lambda outcome: None)
+    assert found.methods == ("model:oracle",) and found.steps > 5
+    assert (found.answerable.accuracy or 0) >= 0.9 and found.faults == ()
+    assert found.unanswerable and found.unanswerable.accuracy == 1.0
+
+
+def test_the_oracle_abstains_where_nothing_is_found(folder: Path) -> None:
+    asking = world_asking(Settings.load(), folder, SMALL, gated=True, report=quiet)
+    elsewhere = replace(asking, questions=tuple(replace(q, asked_ms=1) for q in asking.questions))
+    found = answered(elsewhere, Way(agent="plan"), oracle=True, report=quiet, told=lambda outcome: None)
+    assert found.answerable.abstained == found.answerable.asked
 
 
 # --- a published set -------------------------------------------------------------------------------------------------------
@@ -369,8 +432,16 @@ def test_a_local_copy_is_ingested_and_asked(tmp_path: Path, monkeypatch: pytest.
     }
     (root / "video_info.meta.jsonl").write_text(json.dumps({"key": "Kx1", "qa": [qa]}))
     asking = dataset_asking(Settings.load(), tmp_path / "eval", "lvbench", root, report=quiet)
-    ask = VGraph.ask
-    monkeypatch.setattr(VGraph, "ask", lambda graph, text, filters: ask(graph, text.split("\n")[0], filters))
+
+    def by_a_reader(graph: VGraph, text: str, filters: Filters, *, agent: Any, choices: Any) -> Iterator[Step]:
+        """Takes the second choice, and cites the line that bears on the question."""
+        assert choices == ("a bucket", "a copper can", "a hose")
+        found = graph.search(text, filters)
+        cited = cite(found.chunks[0], best_line(found.chunks[0], text))
+        claim = Claim("with a copper can", (cited,))
+        yield FinalAnswer(Answer(text, AnswerStatus.answered, claim.text, (claim,), "reader", found, choice="B"))
+
+    monkeypatch.setattr(VGraph, "run", by_a_reader)
     told: list[Outcome] = []
     found = answered(asking, Way(), report=quiet, told=told.append)
     assert (found.answerable.asked, found.faults) == (1, ())

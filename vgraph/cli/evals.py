@@ -78,7 +78,7 @@ def retrieval(
         return
     windows = list(rows[0].scores.recall)
     terminal.table(
-        ("variant", *(f"recall {window}" for window in windows), "precision", "seconds", "MRR", "p50 ms", "p95 ms"),
+        ("variant", *(f"recall {window}" for window in windows), "precision", "seconds", "MRR", "CPU ms p50", "p95"),
         [
             (
                 row.variant, *(f"{row.scores.recall[window]:.3f}" for window in windows), f"{row.scores.precision:.3f}",
@@ -108,6 +108,13 @@ def qa(
         bool, typer.Option(help="Ask every second one a minute after what it asks about; nothing later may be used.")
     ] = True,
     profile: Profile = None,
+    agent: Annotated[
+        Literal["direct", "plan", "divide", "auto"] | None,
+        typer.Option(help="How a chat model goes about it (default: VGRAPH_AGENT__AGENT)."),
+    ] = None,
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="Ask a stand-in that knows the truth, and answers only what it is shown.")
+    ] = False,
     without: Annotated[
         list[str] | None, typer.Option(help="A part to do without; may be repeated (see README, Evaluation).")
     ] = None,
@@ -124,7 +131,9 @@ def qa(
     if (data is None) != (dataset == "world"):
         raise UserError("--data: give the folder with the local copy of the set of questions, and none for `world`")
     ctx.meta["interrupted"] = RESUMABLE
-    way = Way({"profile": profile} if profile else {}, tuple(without or ()))
+    if oracle and data is not None:
+        raise UserError("--oracle knows the truth of a simulated day alone: leave --data out")
+    way = Way({"profile": profile} if profile else {}, tuple(without or ()), agent)
     way.chosen  # noqa: B018 - a part that is not known is told before anything is made
     with terminal.progress() as advance:
         if data is None:
@@ -133,7 +142,7 @@ def qa(
         else:
             asking = dataset_asking(settings(), folder, dataset, data, report=advance)
         outcomes: list[Outcome] = []
-        summary = answered(asking, way, limit=limit, again=again, report=advance, told=outcomes.append)
+        summary = answered(asking, way, oracle=oracle, limit=limit, again=again, report=advance, told=outcomes.append)
     terminal.warnings(asking.notes)
     if json:
         print_json({"summary": summary, "outcomes": outcomes})

@@ -12,9 +12,12 @@ import orjson
 
 from vgraph import __version__
 from vgraph.app import VGraph
+from vgraph.evals.cited import Clips
 from vgraph.evals.datasets import read_dataset, staged
 from vgraph.evals.day import Size, ready_day
-from vgraph.evals.qa import Outcome, Way, ask_all
+from vgraph.evals.metrics import Span
+from vgraph.evals.oracle import Oracle, Places
+from vgraph.evals.qa import AGENT_SWITCHES, Outcome, Way, ask_all
 from vgraph.evals.questions import Question, of_world
 from vgraph.evals.summary import Summary, summed_up
 from vgraph.settings import Settings
@@ -32,12 +35,14 @@ class Asking:
     settings: Settings
     questions: tuple[Question, ...]
     notes: tuple[str, ...] = ()
+    tz: str = "UTC"
 
 
 def world_asking(settings: Settings, folder: Path, size: Size, *, gated: bool, report: Report) -> Asking:
     """A simulated day, and its questions."""
     day = ready_day(settings, folder, size, report)
-    return Asking(size.name, day.folder, day.settings, of_world(day.truth, gated=gated))
+    questions = of_world(day.truth, gated=gated)
+    return Asking(size.name, day.folder, day.settings, questions, tz=day.truth["tz"])
 
 
 def dataset_asking(settings: Settings, folder: Path, name: str, root: Path, *, report: Report) -> Asking:
@@ -57,10 +62,24 @@ def dataset_asking(settings: Settings, folder: Path, name: str, root: Path, *, r
 
 
 def answered(
-    asking: Asking, way: Way, *, limit: int | None = None, again: bool = False, report: Report, told: Callable[[Outcome], None],
-) -> Summary:  # fmt: skip
-    """Ask the questions (the first `limit`) and sum up; outcomes of an earlier run of the same way are kept, unless `again`."""
-    with VGraph.open(asking.settings) as graph:
+    asking: Asking,
+    way: Way,
+    *,
+    oracle: bool = False,
+    limit: int | None = None,
+    again: bool = False,
+    report: Report,
+    told: Callable[[Outcome], None],
+) -> Summary:
+    """Ask the questions (so many of them) and sum up; outcomes of an earlier run of the same way are kept, unless `again`.
+
+    With `oracle` the chat model is one that knows the truth, and answers only what it is shown (evals/oracle.py).
+    """
+    off = {name: False for name in AGENT_SWITCHES if name in way.without}
+    agent = asking.settings.agent.model_copy(update={"record": False, **off})
+    with VGraph.open(asking.settings.model_copy(update={"agent": agent})) as graph:
+        if oracle:
+            graph.use_chat(Oracle(asking.questions, places(graph), asking.tz))
         kept = asking.folder / "answers" / f"{_name(asking, way, graph)}.jsonl"
         if again:
             kept.unlink(missing_ok=True)
@@ -69,6 +88,17 @@ def answered(
             told(outcome)
             outcomes.append(outcome)
     return summed_up(asking.name, outcomes)
+
+
+def places(graph: VGraph) -> Places:
+    """Which camera and time a clip shows, by its key."""
+    clips, labels = Clips(graph), {camera["_key"]: str(camera["label"]) for camera in graph.cameras()}
+
+    def place(key: str) -> Span | None:
+        chunk = clips.chunk(key)
+        return None if chunk is None else Span(labels[chunk["camera"]], chunk["start_ms"], chunk["end_ms"])
+
+    return place
 
 
 def _spread(questions: Sequence[Question], limit: int | None) -> Sequence[Question]:
@@ -82,9 +112,10 @@ def _name(asking: Asking, way: Way, graph: VGraph) -> str:
     """The same for the same way of asking by the same settings, models and version."""
     used: Mapping[str, Any] = {
         "version": __version__,
-        "way": way.chosen,
+        "way": [way.chosen, way.agent, way.without],
+        "agent": asking.settings.agent.model_dump(mode="json"),
         "retrieve": asking.settings.retrieve.model_dump(mode="json"),
         "chat": graph.models.chat.name if graph.models.chat else None,
     }
     short = blake2b(orjson.dumps(used, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
-    return "-".join(["answers", *way.without, short])
+    return "-".join([way.agent or asking.settings.agent.agent, *way.without, short])

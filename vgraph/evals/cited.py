@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from vgraph.app import VGraph
+from vgraph.app import Observation, Step, VGraph
 from vgraph.errors import MediaError
 from vgraph.media.probe import probe
 from vgraph.types import Answer, Citation, Evidence
@@ -59,13 +59,23 @@ def _length_ms(uri: str) -> int | None:
         return None
 
 
-def later(answer: Answer, limit_ms: int, clips: Clips) -> tuple[str, ...]:
-    """What an answer cites, or rests on, that was recorded or known only after a moment (UTC ms)."""
+def later(answer: Answer, limit_ms: int, clips: Clips, steps: Sequence[Step] = ()) -> tuple[str, ...]:
+    """What an answer cites, or rests on, or was looked at on the way to it, that was recorded only after a moment (UTC ms)."""
     cited = [c for claim in answer.claims for c in claim.citations]
     found = [f"cites chunk {c.chunk}, until {c.end_ms}" for c in cited if c.end_ms > limit_ms]
     ends = {key: (clips.chunk(key) or {}).get("end_ms", 0) for key in sorted({c.chunk for c in cited})}
     found += [f"cites chunk {key}, recorded until {end}" for key, end in ends.items() if end > limit_ms]
-    return tuple(dict.fromkeys([*found, *_rests_on(answer.evidence, limit_ms)]))
+    looked = [fault for step in steps for fault in _looked_at(step, limit_ms)]
+    return tuple(dict.fromkeys([*found, *_rests_on(answer.evidence, limit_ms), *looked]))
+
+
+def _looked_at(step: Step, limit_ms: int) -> Iterator[str]:
+    """Clips, pictures and times of rows that a tool gave."""
+    if isinstance(step, Observation):
+        times = [(f"chunk {chunk.id}", chunk.end_ms) for chunk in step.chunks]
+        times += [(f"picture of {picture.chunk}", picture.at_ms) for picture in step.pictures]
+        times += [(f"row {item.id}", item.end_ms) for item in step.items if item.end_ms is not None]
+        yield from (f"{step.tool} gave {what}, until {end}" for what, end in times if end > limit_ms)
 
 
 def _rests_on(evidence: Evidence, limit_ms: int) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import orjson
 
-from vgraph.app import VGraph
+from vgraph.app import Agent, FinalAnswer, Step, VGraph
 from vgraph.errors import Stopped, UserError, VGraphError
 from vgraph.evals.cited import Clips, later
 from vgraph.evals.metrics import (
@@ -27,7 +27,7 @@ from vgraph.evals.metrics import (
     located,
     wrong_camera_rate,
 )
-from vgraph.evals.questions import Question
+from vgraph.evals.questions import LETTERS, Question
 from vgraph.types import Answer, AnswerStatus, Filters, Progress
 
 Verdict = Literal["right", "wrong", "abstained", "unjudged", "failed"]
@@ -43,22 +43,27 @@ SWITCHES: Mapping[str, Mapping[str, Any]] = {
     "rerank": {"rerank": 0},
     "mmr": {"mmr": None},
 }
-"""What can be switched off, and the settings of retrieval that do it."""
+"""What can be switched off of retrieval, and the settings that do it."""
+
+AGENT_SWITCHES = ("verify", "route")
+"""What can be switched off of an agent: settings of that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How questions are asked: `how` chooses among the settings of retrieval, as in `VGraph.ask`."""
+    """How questions are asked: `how` chooses among the settings of retrieval, `agent` is how a model goes about it, as in `VGraph.ask`."""
 
     how: Mapping[str, Any] = field(default_factory=dict)
     without: tuple[str, ...] = ()
+    agent: Agent | None = None
 
     @property
     def chosen(self) -> dict[str, Any]:
-        unknown = [part for part in self.without if part not in SWITCHES]
+        unknown = [part for part in self.without if part not in (*SWITCHES, *AGENT_SWITCHES)]
         if unknown:
-            raise UserError(f"nothing is called {', '.join(unknown)} to be without; there are: {', '.join(SWITCHES)}")
-        off = {name: value for part in self.without for name, value in SWITCHES[part].items()}
+            known = ", ".join((*SWITCHES, *AGENT_SWITCHES))
+            raise UserError(f"nothing is called {', '.join(unknown)} to be without; there are: {known}")
+        off = {name: value for part in self.without for name, value in SWITCHES.get(part, {}).items()}
         return {**self.how, **off}
 
 
@@ -91,6 +96,8 @@ class Outcome:
     money: float = 0.0
     seconds: float = 0.0
     steps: int = 0
+    partial: bool = False
+    """Whether the budget was spent before the work was done."""
     error: str = ""
 
 
@@ -156,12 +163,16 @@ def _keep(file: Path, outcome: Outcome) -> None:
 def _asked(graph: VGraph, question: Question, way: Way, clips: Clips) -> tuple[Outcome, VGraphError | None]:
     begun = time.perf_counter()
     try:
-        answer = graph.ask(question.asked, _filters(graph, question), **way.chosen)
+        steps = list(
+            graph.run(question.text, _filters(graph, question), agent=way.agent, choices=question.choices, **way.chosen)
+        )
     except Stopped:
         raise
     except VGraphError as error:
         return _failed(question, error, time.perf_counter() - begun), error
-    return judged(question, answer, clips, time.perf_counter() - begun), None
+    final = steps[-1]
+    assert isinstance(final, FinalAnswer)
+    return judged(question, final.answer, clips, time.perf_counter() - begun, steps), None
 
 
 def _filters(graph: VGraph, question: Question) -> Filters:
@@ -177,8 +188,10 @@ def _failed(question: Question, error: VGraphError, seconds: float) -> Outcome:
     )  # fmt: skip
 
 
-def judged(question: Question, answer: Answer, clips: Clips, seconds: float = 0.0) -> Outcome:
-    """An answer against what is known of the truth."""
+def judged(
+    question: Question, answer: Answer, clips: Clips, seconds: float = 0.0, steps: Sequence[Step] = ()
+) -> Outcome:
+    """An answer, and the steps that led to it, against what is known of the truth."""
     citations = [citation for claim in answer.claims for citation in claim.citations]
     cited = [Span(c.camera_label, c.start_ms, max(c.end_ms, c.start_ms + 1)) for c in citations]
     true = question.moments if cited else ()
@@ -197,12 +210,15 @@ def judged(question: Question, answer: Answer, clips: Clips, seconds: float = 0.
         located=located(cited, true) if true else None,
         wrong_camera=wrong_camera_rate(cited, true) if true else None,
         lost=tuple(fault for citation in citations if (fault := clips.fault(citation))),
-        future=() if question.asked_ms is None else later(answer, question.asked_ms, clips),
+        future=() if question.asked_ms is None else later(answer, question.asked_ms, clips, steps),
         gated=question.asked_ms is not None,
         exact=answer.status is question.status,
         input_tokens=answer.usage.input_tokens,
         output_tokens=answer.usage.output_tokens,
+        money=sum(spent.money for spent in answer.spent.values()),
         seconds=seconds,
+        steps=len(steps),
+        partial=answer.partial,
     )
 
 
@@ -220,9 +236,11 @@ def verdict(question: Question, answer: Answer) -> Verdict:
 
 def _right(question: Question, answer: Answer) -> bool:
     text = statement(answer)
-    if question.right is not None:
-        return choice_of(text, question.choices) == question.right
-    return question.expected is not None and answer_matches(text, question.expected)
+    if question.right is None:
+        return question.expected is not None and answer_matches(text, question.expected)
+    if answer.choice is not None:
+        return answer.choice == LETTERS[question.right]
+    return choice_of(text, question.choices) == question.right
 
 
 def statement(answer: Answer) -> str:

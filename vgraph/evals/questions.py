@@ -36,16 +36,12 @@ class Question:
     cameras: tuple[str, ...] | None = None
     asked_ms: int | None = None
     moments: tuple[Moment, ...] = ()
+    answer: str = ""
+    """A right answer in words, where one is known."""
 
     @property
     def judged(self) -> bool:
         return self.right is not None or self.expected is not None or self.status is not AnswerStatus.answered
-
-    @property
-    def asked(self) -> str:
-        """The question with its choices, as it is put."""
-        named = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, self.choices, strict=False)]
-        return "\n".join([self.text, *named])
 
 
 def of_world(truth: Mapping[str, Any], *, gated: bool = True) -> tuple[Question, ...]:
@@ -66,6 +62,7 @@ def _of_world(question: Mapping[str, Any], truth: Mapping[str, Any], *, gated: b
         status=AnswerStatus(question["status"]),
         asked_ms=_last(question) + ASKED_AFTER_MS if gated else None,
         moments=moments(question),
+        answer=question["answer"],
     )
 
 
