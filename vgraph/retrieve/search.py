@@ -262,7 +262,8 @@ def _entities(graph: Mapping[str, Any], filters: Filters) -> tuple[EvidenceEntit
     """Entities in the order of the anchors; of where and when they were seen, only what the filters let know."""
     chunks = {row["entity"]: tuple(c.removeprefix("chunks/") for c in row["chunks"]) for row in graph["mentions"]}
     place = {entity: number for number, entity in enumerate(graph["anchors"])}
-    found = [_entity(e, chunks.get(e["_id"], ()), filters) for e in graph["entities"]]
+    known = (e for e in graph["entities"] if e["last_ms"] is not None)  # others no mention tells of yet
+    found = [_entity(e, chunks.get(e["_id"], ()), filters) for e in known]
     return tuple(sorted(found, key=lambda entity: (place.get(entity.id, len(place)), entity.name)))
 
 
@@ -282,7 +283,7 @@ def _entity(record: Mapping[str, Any], chunks: tuple[str, ...], filters: Filters
 
 
 def _relations(graph: Mapping[str, Any]) -> list[EvidenceRelation]:
-    names = {entity["_id"]: entity["name"] for entity in graph["entities"]}
+    names = {entity["_id"]: entity["name"] for entity in graph["entities"] if entity["name"] is not None}
     return [
         EvidenceRelation(
             r["_id"], r["_from"], names.get(r["_from"], r["_from"]), r["_to"], names.get(r["_to"], r["_to"]), r["relation"],
