@@ -352,6 +352,7 @@ class VGraph:
             models.image_embed,
             models.chat,
             models.diarize,
+            None if models.chat else models.entities,
         )
 
     def derive(self, *, report: Advance = lambda progress: None) -> DeriveReport:

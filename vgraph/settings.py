@@ -115,7 +115,8 @@ class ModelSettings(Section):
 
     caption: openai, transformers. transcribe: openai, faster-whisper, whisperx. diarize: whisperx.
     embed: openai, sentence-transformers, wordllama. image_embed: transformers,
-    sentence-transformers. detect: transformers, onnx, motion. read: rapidocr. chat: openai. rerank: sentence-transformers. intent: openai,
+    sentence-transformers. detect: transformers, onnx, motion. read: rapidocr. chat: openai.
+    entities: spacy. rerank: sentence-transformers. intent: openai,
     transformers. `auto` takes the first that is configured,
     or installed with its weights on this disk; it downloads nothing (see `vgraph doctor`).
     """
@@ -128,6 +129,7 @@ class ModelSettings(Section):
     detect: str = "auto"
     read: str = "auto"
     chat: str = "auto"
+    entities: str = "auto"
     rerank: str = "none"
     intent: str = "none"
     openai_base_url: str | None = None

@@ -137,6 +137,18 @@ class AudioPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """Something a text names: `label` is what it is (person, organisation, location, event, date), empty for a noun.
+
+    `words` are its words in their dictionary form, lower case, without article and number.
+    """
+
+    text: str
+    label: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Mention:
     """An entity named by a caption or found by extraction. `id` is a stable identity where the source knows one.
 

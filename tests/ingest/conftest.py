@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -19,3 +20,12 @@ def spoken(tmp_path: Path) -> Path:
             writer.write(np.full((48, 64, 3), 40 * (number // 5), np.uint8))
             writer.write_audio(random.normal(0, 0.2, 3_200).astype(np.float32))
     return path
+
+
+@pytest.fixture
+def spacy_folder() -> Path:
+    """spaCy's English pipeline; the test is skipped where it was not fetched."""
+    folder = Path(os.environ.get("VGRAPH_FIXTURES", Path(__file__).parents[2] / ".fixtures"), "spacy-en")
+    if not folder.exists():
+        pytest.skip(f"{folder} is not there: run `make fixtures`")
+    return folder

@@ -69,6 +69,7 @@ def test_a_bare_machine_embeds_by_wordllama_finds_motion_and_says_what_is_missin
         "detect": "motion",
         "read": "none",
         "chat": "none",
+        "entities": "none",
         "rerank": "none",
         "intent": "none",
     }
@@ -115,6 +116,7 @@ def test_installed_models_with_weights_here_come_before_the_offline_ones(full):
         "detect": "transformers:PekingU/rtdetr_v2_r18vd",
         "read": "rapidocr",
         "chat": "none",
+        "entities": "spacy:en_core_web_sm",
         "rerank": "none",
         "intent": "none",
     }
@@ -204,6 +206,7 @@ def test_a_wrong_setting_is_told_with_the_accepted_form(monkeypatch, wanted, mes
     [
         ({"transcribe": "faster-whisper:small"}, "pip install 'vgraph[audio]'"),
         ({"read": "rapidocr"}, "pip install 'vgraph[ocr]'"),
+        ({"entities": "spacy"}, "pip install 'vgraph[spacy]'"),
         ({"embed": "sentence-transformers:a/b"}, "pip install 'vgraph[local]'"),
         ({"detect": "transformers:a/b"}, "pip install 'vgraph[vision]'"),
     ],

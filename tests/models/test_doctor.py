@@ -48,7 +48,7 @@ def test_a_wrong_setting_is_a_line_not_a_crash():
 
 def test_every_extra_tells_its_packages_and_its_command():
     extras = checks("extra")
-    assert set(extras) == {"audio", "local", "ocr", "vision", "whisperx", "graph", "train"}
+    assert set(extras) == {"audio", "local", "ocr", "vision", "whisperx", "graph", "train", "spacy"}
     assert extras["vision"].detail == "onnxruntime missing, transformers missing, torch missing"
     assert extras["vision"].command == "pip install 'vgraph[vision]'"
 

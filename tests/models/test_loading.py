@@ -23,6 +23,7 @@ HEAVY = {
     "PIL",
     "rapidocr",
     "sentence_transformers",
+    "spacy",
     "stamina",
     "torch",
     "transformers",

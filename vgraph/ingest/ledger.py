@@ -79,6 +79,8 @@ def _model(stage: Stage, tools: Tools, options: Options) -> str:
     needs = [MODELS[stage]] if stage in MODELS else []
     if stage == "hear":
         needs.append("diarizer")
+    if stage == "extract" and tools.chat is None:
+        needs.append("finder")
     if (stage == "follow" and options.track_looks) or (stage == "segment" and options.segmenter == "event"):
         needs.append("image_embedder")
     models: list[Any] = [getattr(tools, need, None) for need in needs]

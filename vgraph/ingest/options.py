@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
-from vgraph.models import Captioner, ChatModel, Detector, Diarizer, Embedder, ImageEmbedder, Reader, Transcriber
+from vgraph.models import (
+    Captioner,
+    ChatModel,
+    Detector,
+    Diarizer,
+    Embedder,
+    EntityFinder,
+    ImageEmbedder,
+    Reader,
+    Transcriber,
+)
 
 T = TypeVar("T")
 Stage = Literal["start", "segment", "hear", "follow", "look", "read", "caption", "extract", "embed", "chunks"]
@@ -76,6 +86,8 @@ class Tools:
     image_embedder: ImageEmbedder | None = None
     chat: ChatModel | None = None
     diarizer: Diarizer | None = None
+    finder: EntityFinder | None = None
+    """Asked only where there is no chat model."""
 
     def names(self) -> dict[str, str]:
         """Need -> name of the model that serves it."""

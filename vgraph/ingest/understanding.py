@@ -29,7 +29,9 @@ def chunks_of(job: Job, signals: Sequence[Signals], known: Mapping[str, Mention]
     with job.notes.stage("extract"):
         texts = list(side_by_side(lambda one: _text(job, one, plan), iter(signals), job.shared.width))
         parts = list(zip(signals, texts, strict=True))
-        extractions = extract.extract_unit(parts, known, chat, plan, job.place.camera)
+        finder = job.tools.finder
+        finding = None if finder is None else extract.Finding(finder, job.place.document)
+        extractions = extract.extract_unit(parts, known, chat, plan, job.place.camera, finding)
     chunks = [Chunk(one, text, found) for (one, text), found in zip(parts, extractions, strict=True)]
     for chunk in chunks:
         if chunk.failed:

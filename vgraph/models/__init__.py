@@ -17,6 +17,7 @@ from vgraph.types import (
     Frame,
     Mark,
     Message,
+    Named,
     Segment,
     TextRead,
     ToolSpec,
@@ -99,6 +100,18 @@ class Reader(Protocol):
     name: str
 
     def read(self, frame: Frame) -> tuple[TextRead, ...]: ...
+
+
+@runtime_checkable
+class EntityFinder(Protocol):
+    """Finds whom and what texts name, without understanding them; `language` (ISO 639-1) is the one it was made for."""
+
+    name: str
+
+    @property
+    def language(self) -> str: ...
+
+    def find(self, texts: Sequence[str]) -> list[tuple[Named, ...]]: ...
 
 
 @runtime_checkable

@@ -19,6 +19,7 @@ from vgraph.models import (
     Detector,
     Diarizer,
     Embedder,
+    EntityFinder,
     ImageEmbedder,
     Rater,
     Reader,
@@ -38,6 +39,7 @@ from vgraph.models.openai_speech import OpenAITranscriber
 from vgraph.models.rapidocr import RapidReader
 from vgraph.models.rating import OpenAIRater
 from vgraph.models.sentence_transformers import SentenceTransformerEmbedder, SentenceTransformerImages
+from vgraph.models.spacy import DEFAULT_SPACY, SpacyFinder
 from vgraph.models.transformers import TransformersDetector, TransformersImages
 from vgraph.models.transformers_rating import TransformersRater
 from vgraph.models.transformers_vision import DEFAULT_CAPTIONER, TransformersCaptioner
@@ -56,6 +58,7 @@ NEEDS: Final = (
     "detect",
     "read",
     "chat",
+    "entities",
     "rerank",
     "intent",
 )
@@ -73,6 +76,7 @@ class Wanted:
     detect: str = "auto"
     read: str = "auto"
     chat: str = "auto"
+    entities: str = "auto"
     rerank: str = "none"
     intent: str = "none"
     openai_base_url: str | None = None
@@ -117,6 +121,7 @@ class Models:
     detect: Detector | None
     read: Reader | None
     chat: ChatModel | None
+    entities: EntityFinder | None
     rerank: Reranker | None
     intent: Rater | None
     picked: tuple[Pick, ...]
@@ -180,7 +185,9 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One way to serve a need. `setting` names the endpoint's model; `weights` is the file that proves that `default` was downloaded."""
+    """One way to serve a need. `setting` names the endpoint's model; `weights` is the file that proves that `default` was downloaded,
+    `package` the one that `default` comes as.
+    """
 
     make: Callable[[Order], Any]
     packages: tuple[str, ...] = ()
@@ -188,6 +195,7 @@ class Provider:
     default: str = ""
     hub: str = ""
     weights: str = ""
+    package: str = ""
     takes_model: bool = True
     automatic: bool = True
 
@@ -292,6 +300,14 @@ PROVIDERS: Final[Mapping[str, Mapping[str, Provider]]] = {
         ),
     },
     "chat": {"openai": _openai(OpenAIChat, "openai_chat_model")},
+    "entities": {
+        "spacy": Provider(
+            lambda order: SpacyFinder(order.model, name=order.name or None),
+            ("spacy",),
+            default=DEFAULT_SPACY,
+            package=DEFAULT_SPACY,
+        ),
+    },
     "rerank": {
         "sentence-transformers": Provider(
             lambda order: CrossEncoderReranker(order.model, **order.loading),
@@ -380,6 +396,8 @@ def _lack(name: str, provider: Provider, site: Site) -> str | None:
     if provider.setting:
         unset = site.endpoint is None or not getattr(site.wanted, provider.setting)
         return f"no endpoint with VGRAPH_MODELS__{provider.setting.upper()} is set" if unset else None
+    if provider.package and not installed(provider.package):
+        return f"{name} has no model on this disk (python -m spacy download {provider.package})"
     if provider.weights and cached(provider.hub or provider.default, provider.weights) is None:
         return f"{name} has no weights on this disk (name them: {name}:{provider.default})"
     return None

@@ -25,6 +25,7 @@ EXTRAS: Final = {
     "faster_whisper": "audio",
     "whisperx": "whisperx",
     "rapidocr": "ocr",
+    "spacy": "spacy",
     "peft": "train",
     "torch_geometric": "graph",
 }

@@ -26,11 +26,11 @@ def cloud(count: int, seed: int = 1) -> tuple[list[str], np.ndarray]:
     centres = chance.standard_normal((count // 10, 64))
     found = centres[np.arange(count) % len(centres)] + 0.5 * chance.standard_normal((count, 64))
     found /= np.linalg.norm(found, axis=1, keepdims=True)
-    return [f"e{number:05d}" for number in range(count)], found.astype(np.float16)
+    return [f"e{number:05d}" for number in range(count)], found.astype(np.float32)
 
 
 def exact(vectors: np.ndarray, number: int, least: float) -> set[int]:
-    cosines = vectors.astype(np.float32) @ vectors[number].astype(np.float32)
+    cosines = vectors @ vectors[number]
     cosines[number] = -2
     return {int(other) for other in np.argsort(-cosines)[:MOST] if cosines[other] >= least}
 
@@ -50,10 +50,10 @@ def test_few_are_compared_exactly_the_nearest_first_and_of_equals_the_first_by_k
     keys, vectors = cloud(LEAF)
     found = neighbours(keys, vectors, MOST, -1.0)
     for number in (0, 17, LEAF - 1):
-        cosines = vectors.astype(np.float32) @ vectors[number].astype(np.float32)
+        cosines = vectors @ vectors[number]
         order = [other for other in np.lexsort((np.arange(LEAF), -cosines)) if other != number][:MOST]
         assert list(found.of(keys[number])) == [keys[other] for other in order]
-    twins = neighbours(["a", "b", "c"], np.ones((3, 4), np.float16) / 2, 1, 0.9)
+    twins = neighbours(["a", "b", "c"], np.ones((3, 4), np.float32) / 2, 1, 0.9)
     assert [list(twins.of(key)) for key in "abc"] == [["b"], ["a"], ["a"]]
 
 
@@ -61,7 +61,7 @@ def test_the_same_vectors_have_the_same_nearest_also_where_all_are_equal() -> No
     keys, vectors = cloud(2_000)
     once, again = (neighbours(keys, vectors, MOST, 0.6) for _ in range(2))
     assert np.array_equal(once.rows, again.rows)
-    alike = neighbours(keys, np.full((2_000, 4), 0.5, np.float16), MOST, 0.6)
+    alike = neighbours(keys, np.full((2_000, 4), 0.5, np.float32), MOST, 0.6)
     assert all(len({*alike.of(key)} - {key}) == MOST for key in keys)
 
 
@@ -69,7 +69,7 @@ def test_nobody_is_near_below_the_least_cosine_and_nobody_unknown_has_neighbours
     keys, vectors = cloud(500)
     found = neighbours(keys, vectors, MOST, 0.9999)
     assert not any(list(found.of(key)) for key in keys) and not list(found.of("nobody"))
-    assert not list(neighbours([], np.zeros((0, 1), np.float16), MOST, 0.5).of("a"))
+    assert not list(neighbours([], np.zeros((0, 1), np.float32), MOST, 0.5).of("a"))
 
 
 def test_the_work_grows_with_the_number_and_not_with_its_square(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Entities and relations of chunks: from their signals alone, and by a chat model over longer units. `extract_unit` tells the story."""
 
+from vgraph.ingest.extract.found import Finding
 from vgraph.ingest.extract.fusion import window_text
 from vgraph.ingest.extract.plan import Plan
 from vgraph.ingest.extract.structured import identity, names_of, structured
@@ -9,6 +10,7 @@ from vgraph.ingest.extract.vocabulary import PRESETS, Vocabulary, vocabulary
 
 __all__ = [
     "PRESETS",
+    "Finding",
     "Plan",
     "Vocabulary",
     "extract_unit",

@@ -13,6 +13,7 @@ from typing import Any
 from vgraph.errors import BadReply, MissingDependency, ModelError
 from vgraph.ingest.chunks import ChunkText, Signals
 from vgraph.ingest.extract import schemas
+from vgraph.ingest.extract.found import Finding, with_found
 from vgraph.ingest.extract.intervals import dated
 from vgraph.ingest.extract.notes import Note, Notes, in_parts, is_too_much, notes_of, seconds, shown
 from vgraph.ingest.extract.plan import Plan
@@ -42,13 +43,24 @@ def units(segments: Sequence[Segment], unit_ms: int) -> list[tuple[Segment, ...]
 
 
 def extract_unit(
-    parts: Sequence[Part], known: Mapping[str, Mention], chat: ChatModel | None, plan: Plan, camera: str
+    parts: Sequence[Part],
+    known: Mapping[str, Mention],
+    chat: ChatModel | None,
+    plan: Plan,
+    camera: str,
+    finding: Finding | None = None,
 ) -> tuple[Extraction, ...]:
     """Entities and relations of each chunk of a unit, in order. `known` are the entities of given captions by normalised name.
+
+    Without a chat model names are found by `finding`, where there is one.
 
     A model that fails does not stop it: the chunks concerned tell so (`warnings`, `failed`). Raises MissingDependency only.
     """
     bases = [structured(signals, known, plan.vocabulary) for signals, _ in parts]
+    if chat is None and finding is not None:
+        return with_found(
+            bases, [signals for signals, _ in parts], {**_names(bases), **known}, plan.vocabulary, finding
+        )
     if chat is None:
         return tuple(bases)
     unit = _Unit(tuple(parts), tuple(bases), {**_names(bases), **known}, plan, camera)

@@ -95,17 +95,17 @@ class Meanings:
 
 
 def _compared(store: Identities, kind: str, options: IdentityOptions) -> Neighbours:
-    """Half precision: the cosines of those that are found are taken again, in full, where they are judged."""
+    """About a kilobyte an entity is held while a run lasts."""
     import numpy as np
 
     keys: list[str] = []
-    pages: list[NDArray[np.float16]] = []
+    pages: list[NDArray[np.float32]] = []
     rows = store.vectors(kind)
     while batch := list(islice(rows, READ)):
         keys += [key for key, _ in batch]
-        pages.append(np.asarray([vector for _, vector in batch], np.float16))
+        pages.append(np.asarray([vector for _, vector in batch], np.float32))
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    vectors = np.concatenate(pages)[order] if pages else np.zeros((0, 1), np.float16)
+    vectors = np.concatenate(pages)[order] if pages else np.zeros((0, 1), np.float32)
     return neighbours([keys[number] for number in order], vectors, options.near, options.near_min)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,7 @@ class Neighbours:
             yield from (self.keys[other] for other in self.rows[number] if other >= 0)
 
 
-def neighbours(keys: Sequence[str], vectors: NDArray[Any], most: int, least: float) -> Neighbours:
+def neighbours(keys: Sequence[str], vectors: NDArray[np.float32], most: int, least: float) -> Neighbours:
     """The `most` nearest of each vector (rows, normalised) whose cosine is at least `least`, as far as the forest finds them."""
     import numpy as np
 
@@ -52,7 +52,7 @@ def neighbours(keys: Sequence[str], vectors: NDArray[Any], most: int, least: flo
     return Neighbours(keys, {key: number for number, key in enumerate(keys)}, rows)
 
 
-def _leaves(vectors: NDArray[Any], chance: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+def _leaves(vectors: NDArray[np.float32], chance: np.random.Generator) -> Iterator[NDArray[np.int64]]:
     """The numbers of the vectors of each leaf of one tree."""
     import numpy as np
 
@@ -62,17 +62,17 @@ def _leaves(vectors: NDArray[Any], chance: np.random.Generator) -> Iterator[NDAr
         if len(node) <= LEAF:
             yield node
             continue
-        along = vectors[node].astype(np.float32) @ _between(vectors, node, chance)
+        along = vectors[node] @ _between(vectors, node, chance)
         half = len(node) // 2
         order = np.argpartition(along, half)
         left += [np.sort(node[order[:half]]), np.sort(node[order[half:]])]
 
 
-def _between(vectors: NDArray[Any], node: NDArray[np.int64], chance: np.random.Generator) -> NDArray[np.float32]:
+def _between(vectors: NDArray[np.float32], node: NDArray[np.int64], chance: np.random.Generator) -> NDArray[np.float32]:
     """The line between two means of some of a node's vectors: 2-means, its halves kept even."""
     import numpy as np
 
-    some = vectors[chance.choice(node, min(len(node), SAMPLE), replace=False)].astype(np.float32)
+    some = vectors[chance.choice(node, min(len(node), SAMPLE), replace=False)]
     line: NDArray[np.float32] = some[0] - some[1]
     for _ in range(STEPS):
         along = some @ line
@@ -84,12 +84,16 @@ def _between(vectors: NDArray[Any], node: NDArray[np.int64], chance: np.random.G
 
 
 def _compare(
-    leaf: NDArray[np.int64], vectors: NDArray[Any], least: float, rows: NDArray[np.int32], cosines: NDArray[np.float32]
+    leaf: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+    least: float,
+    rows: NDArray[np.int32],
+    cosines: NDArray[np.float32],
 ) -> None:
     """Let each of a leaf keep the nearest of what it had and of the others in the leaf; of equals the first by number."""
     import numpy as np
 
-    found = vectors[leaf].astype(np.float32)
+    found = vectors[leaf]
     alike = found @ found.T
     np.fill_diagonal(alike, NONE)
     alike[alike < least] = NONE

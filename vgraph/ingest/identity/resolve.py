@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeVar
 
 from vgraph.ingest.identity import candidates
@@ -69,8 +70,8 @@ class _Case:
 
     def facts(self, keys: Sequence[str]) -> dict[str, Facts]:
         """Facts of entities by key; those that are not there are left out."""
-        if len(self.kept) > KEPT:
-            self.kept.clear()
+        for old in list(islice(self.kept, max(0, len(self.kept) - KEPT))):
+            del self.kept[old]
         missing = sorted(set(keys) - self.kept.keys())
         for part in _pages(missing):
             rows = self.store.facts(part, most=MOST_MENTIONS, recent=self.court.options.recent)
@@ -227,7 +228,7 @@ def _put(case: _Case, pairs: Mapping[Pair, tuple[Evidence, ...]], known: Mapping
         if a in sides and b in sides and sides[a].profile.type == sides[b].profile.type
     ]
     edges = [edge for one in judged if (edge := _edge(case, one, known)) is not None]
-    case.store.write(edges=[edge for edge in edges if edge != known.get(edge["_key"])])
+    case.store.write(edges=[edge for edge in edges if not edge.items() <= known.get(edge["_key"], {}).items()])
     return {edge["_key"] for edge in edges}
 
 
