@@ -264,6 +264,20 @@ def test_the_pictures_of_the_rewinder_reach_whoever_answers(site: Path) -> None:
     assert "picture 1: [" in eye.prompts("answerer")[0]
 
 
+def test_the_rewinder_looks_at_what_nothing_is_written_of(tmp_path: Path) -> None:
+    from tests.agents.scripted import settings_of
+    from tests.conftest import write_video
+    from vgraph import VGraph
+
+    video = write_video(tmp_path / "bare.mp4", seconds=4)
+    video.with_suffix(".meta.json").write_text('{"start": "2026-03-03T08:00:00Z"}')
+    with VGraph.open(settings_of(tmp_path)) as graph:
+        list(graph.ingest([video], camera="bare"))
+        given = {"camera": "bare", "start": "2026-03-03T08:00:00", "end": "2026-03-03T08:00:04", "count": 2}
+        found = graph.toolbox().call("rewind", given, graph.filters())
+    assert [picture.offset_ms for picture in found.pictures] == [1000, 3000] and found.chunks
+
+
 @pytest.mark.parametrize("count", [0, 11])
 def test_a_rewind_takes_one_to_ten_pictures(site: Path, count: int) -> None:
     with opened(site, record=False) as graph:

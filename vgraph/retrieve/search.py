@@ -234,11 +234,11 @@ def _reached(
 
 
 def evidence_chunks(
-    reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]], filters: Filters
-) -> list[EvidenceChunk]:
-    """Chunks with the lines that lie in the asked time; one of which no line does says nothing about it."""
+    reached: Iterable[tuple[str, str, float]], rows: Mapping[str, Mapping[str, Any]], filters: Filters, *, silent: bool = False
+) -> list[EvidenceChunk]:  # fmt: skip
+    """Chunks with the lines that lie in the asked time; one of which no line does says nothing about it, and is kept only if `silent`."""
     found = [_evidence_chunk(rows[key], via, score, filters) for key, via, score in reached if key in rows]
-    return [chunk for chunk in found if chunk.lines]
+    return [chunk for chunk in found if chunk.lines or silent]
 
 
 def _evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Filters) -> EvidenceChunk:

@@ -94,15 +94,15 @@ class Sources:
         profile = replace(profile, leg_k=max(profile.leg_k, profile.k))
         return retrieve(question, self._store, self._vectors(), filters, profile, self._aids)
 
-    def chunks(self, keys: Sequence[str], filters: Filters) -> tuple[EvidenceChunk, ...]:
-        """Chunks by key that pass the filters, in the order of the keys."""
+    def chunks(self, keys: Sequence[str], filters: Filters, *, silent: bool = False) -> tuple[EvidenceChunk, ...]:
+        """Chunks by key that pass the filters, in the order of the keys; with `silent` those too of which nothing was said or written."""
         wanted = list(dict.fromkeys(key.removeprefix("chunks/") for key in keys))
         rows = self._store.read_chunks(wanted, filters) if wanted else {}
-        return tuple(evidence_chunks([(key, "read", 0.0) for key in wanted], rows, filters))
+        return tuple(evidence_chunks([(key, "read", 0.0) for key in wanted], rows, filters, silent=silent))
 
-    def during(self, filters: Filters, *, limit: int) -> tuple[EvidenceChunk, ...]:
+    def during(self, filters: Filters, *, limit: int, silent: bool = False) -> tuple[EvidenceChunk, ...]:
         """Chunks of the span and cameras of the filters, in order of time."""
-        return self.chunks(self._store.chunks_during(filters, limit=limit), filters)
+        return self.chunks(self._store.chunks_during(filters, limit=limit), filters, silent=silent)
 
     def around(self, key: str, filters: Filters, *, neighbours: int) -> tuple[EvidenceChunk, ...]:
         """A chunk and those before and after it in its recording, in order of time."""

@@ -29,7 +29,7 @@ def rewind(
     if not filters.cameras or filters.start_ms is None or filters.end_ms is None:
         raise UserError("this range is outside of what may be looked at")
     last = filters.end_ms if filters.not_after is None else min(filters.end_ms, filters.not_after)
-    chunks = scope.sources.during(filters, limit=CHUNKS)
+    chunks = scope.sources.during(filters, limit=CHUNKS, silent=True)
     taken = tuple(scope.rewinder.rewind(chunks, filters.start_ms, last, count))
     used = {picture.chunk.id for picture in taken}
     note = "" if scope.rewinder.describe else "no model describes pictures here: they are shown to whoever answers"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from vgraph.agents.steps import Item, Picture
+from vgraph.agents.steps import ANYWHERE, Item, Picture
 from vgraph.agents.tools.scope import Cameras, End, Found, Queries, Scope, Start
 from vgraph.agents.tools.telling import of_chunks
 from vgraph.retrieve.pack import wall
-from vgraph.types import EvidenceChunk, Filters
+from vgraph.types import EvidenceChunk, EvidenceSummary, Filters
 
 FRAMES = 50
 """Pictures that reach the answerer (EGAgent, E8)."""
@@ -43,7 +44,7 @@ def visual_search(
                     seen.chunk, seen.camera, seen.at_ms, seen.offset_ms, seen.asset, score=seen.score
                 )
     ranked = sorted(best.values(), key=lambda picture: (-(picture.score or 0), picture.at_ms))[:FRAMES]
-    chunks = scope.sources.chunks([picture.chunk for picture in ranked], filters)
+    chunks = scope.sources.chunks([picture.chunk for picture in ranked], filters, silent=True)
     known_chunks = {chunk.id for chunk in chunks}
     pictures = tuple(picture for picture in ranked if picture.chunk in known_chunks)
     found = of_chunks(_in_time(chunks[:SHOWN]))
@@ -128,7 +129,9 @@ def summaries(
 ) -> Found:
     """Find summaries of hours, days and themes: where to look closer. They were written from clips, and are no evidence by themselves."""
     filters = scope.within(cameras, start, end)
-    found = scope.sources.summaries(question, filters, k=8)
+    if replace(scope.filters, **dict.fromkeys(HELD)) != ANYWHERE:
+        return Found(notes=("summaries cannot be held to the filters of this question: search for clips",))
+    found = [each for each in scope.sources.summaries(question, filters, k=8) if _inside(each, scope.filters)]
     zone = scope.sources.zone(filters)
     items = tuple(
         Item(
@@ -141,6 +144,20 @@ def summaries(
         for n, s in enumerate(found, 1)
     )
     return Found(items)
+
+
+HELD = ("cameras", "start_ms", "end_ms", "not_after")
+"""The filters of which it can be told whether a summary keeps to them."""
+
+
+def _inside(summary: EvidenceSummary, filters: Filters) -> bool:
+    """Whether all that a summary sums up may be looked at: what it overlaps only in part, it tells more of."""
+    ends = [end for end in (filters.end_ms, filters.not_after) if end is not None]
+    return (
+        (filters.cameras is None or set(summary.cameras) <= set(filters.cameras))
+        and (filters.start_ms is None or summary.start_ms >= filters.start_ms)
+        and all(summary.end_ms <= end for end in ends)
+    )
 
 
 def read_clip(
