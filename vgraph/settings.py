@@ -270,9 +270,9 @@ class RetrieveSettings(Section):
     clip_hops: int = Field(2, ge=0, le=4)
     eta: float = Field(0.4, ge=-1, le=1)
     clip_edges: Names = ("NEXT_CHUNK", "SIMILAR_TO")
-    vector_weight: float = Field(1.0, ge=0)
+    vector_weight: float = Field(0.5, ge=0)
     text_weight: float = Field(1.0, ge=0)
-    fusion: Literal["rrf", "weighted"] = "rrf"
+    fusion: Literal["rrf", "weighted"] = "weighted"
     rerank: int = Field(50, ge=0)
     mmr: float | None = Field(None, ge=0, le=1)
     cascade: Literal["window", "days"] = "window"

@@ -67,9 +67,9 @@ class Profile:
     clip_hops: int = 2
     eta: float = 0.4
     clip_edges: tuple[str, ...] = ("NEXT_CHUNK", "SIMILAR_TO")
-    vector_weight: float = 1.0
+    vector_weight: float = 0.5
     text_weight: float = 1.0
-    fusion: Fusion = "rrf"
+    fusion: Fusion = "weighted"
     rerank: int = 50
     mmr: float | None = None
     cascade: Form = "window"
@@ -163,12 +163,12 @@ def _told(hit: Hit) -> Mapping[str, Any]:
 
 
 def chosen(question: str, filters: Filters) -> Way:
-    """The way for a kind of question: summaries for wide ones, clips for what came before, after or while, else chunks."""
+    """The way for a kind of question: summaries for wide ones, else chunks, which find most of all others (README, "Evaluation")."""
     kind = question_kind(question)
     long = filters.start_ms is not None and filters.end_ms is not None and filters.end_ms - filters.start_ms > LONG_MS
     if WIDE.search(question) and (kind == "what" or long):
         return "summaries"
-    return "clips" if kind in ("before_after", "sequence") else "chunks"
+    return "chunks"
 
 
 def _chunks(asked: _Question) -> tuple[Hit, ...]:
