@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -53,10 +54,11 @@ def test_who_was_not_known_yet_is_not_named(store: Store) -> None:
 def test_hits_and_relations_carry_the_level_that_found_them(store: Store, form: str) -> None:
     found = retrieve(BOTH, store, VECTORS, Filters(), Profile(way="relations", k=6, cascade=form))  # type: ignore[arg-type]
     assert found.way == "relations" and found.levels == ("exact",) and len(found.hits) == 6
-    assert {hit.level for hit in found.hits} == {"exact"} and found.hits[0].ranks == {"relations": 1}
+    assert found.hits[0].level == "exact" and found.hits[0].ranks["relations"]
     exact = [relation for relation in found.relations if relation.level == "exact"]
     assert exact and all((r.source, r.target) == ("entities/p3", "entities/p4") for r in exact)
-    assert {hit.chunk[-1] for hit in found.hits} <= {"3", "8"}
+    assert {hit.chunk[-1] for hit in found.hits if hit.level} <= {"3", "8"}
+    assert all(bool(hit.level) == ("relations" in hit.ranks) for hit in found.hits)
 
 
 def test_the_time_of_a_question_may_be_relaxed_but_never_what_the_caller_allows(store: Store) -> None:
@@ -69,11 +71,22 @@ def test_the_time_of_a_question_may_be_relaxed_but_never_what_the_caller_allows(
     assert all(relation.camera == "gate" and 19_000 < relation.start_ms < 30_000 for relation in held.relations)
 
 
-def test_fewer_than_enough_are_filled_up_behind_by_meaning_and_words(store: Store) -> None:
-    span = Filters(None, None, 3_000, 4_000)
-    found = retrieve(BOTH, store, VECTORS, span, Profile(way="relations", k=4, enough=5))
-    levels = [bool(hit.level) for hit in found.hits]
-    assert levels == sorted(levels, reverse=True) and len({hit.chunk for hit in found.hits}) == len(levels)
+@pytest.mark.parametrize("fusion", ["rrf", "weighted"])
+def test_relations_are_a_leg_beside_meaning_and_words(store: Store, fusion: str) -> None:
+    span = Filters(None, None, 3_000, 9_000)
+    profile = Profile(way="relations", k=8, fusion=fusion)  # type: ignore[arg-type]
+    found = retrieve(BOTH, store, VECTORS, span, profile)
+    legs = retrieve(BOTH, store, VECTORS, span, replace(profile, way="chunks", k=12))
+    plain = {hit.chunk: hit.score for hit in legs.hits}
+    count = sum("relations" in hit.ranks for hit in found.hits)
+    assert count and len(found.hits) == 8
+    for hit in found.hits:
+        place = hit.ranks.get("relations")
+        more = 0.0 if place is None else 1 / (60 + place) if fusion == "rrf" else None
+        if more is not None:
+            assert hit.score == pytest.approx(plain[hit.chunk] + more)
+        else:
+            assert plain[hit.chunk] <= hit.score <= plain[hit.chunk] + 1
     assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
 
 

@@ -48,13 +48,16 @@ class Measured:
 
 
 PROFILES = tuple(
-    Variant(way, {"profile": way}) for way in ("chunks", "entities", "clips", "summaries", "rank", "relations", "auto")
+    Variant(way, {"profile": way})
+    for way in ("chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto")
 )
 PARTS = (
     Variant("chunks, without hops", {"profile": "chunks", "hops": 0}),
     Variant("chunks, without stitching", {"profile": "chunks", "neighbours": 0}),
     Variant("chunks, without words", {"profile": "chunks", "text_weight": 0.0}),
     Variant("chunks, without vectors", {"profile": "chunks", "vector_weight": 0.0}),
+    Variant("chunks, fused by score", {"profile": "chunks", "fusion": "weighted"}),
+    Variant("chunks, MMR 0.7", {"profile": "chunks", "mmr": 0.7}),
     Variant("clips, without spatial edges", {"profile": "clips", "clip_edges": ("NEXT_CHUNK",)}),
     Variant("clips, without temporal edges", {"profile": "clips", "clip_edges": ("SIMILAR_TO",)}),
     Variant("clips, without the graph", {"profile": "clips", "clip_hops": 0, "anchors": 10}),

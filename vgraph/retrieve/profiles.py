@@ -5,7 +5,7 @@ entities    the entities most like the question, then the chunks they occur in: 
 clips       the clips nearest to the question, and those around them along time and likeness (VideoStir, section "retrieval")
 summaries   summaries of windows and themes first, then down to the chunks they rest on: questions about hours and days
 rank        random walks from the question's entities and the chunks found, over who occurs where and who is linked to whom
-relations   relations of who the question names, strict ones first (cascade.py); where they are too few, filled up as by `chunks`
+relations   relations of who the question names, strict ones first (cascade.py), fused with what `chunks` finds
 graph       chunks as by `chunks` and the entities most like the question, and the subgraph around them (payload.py)
 auto        one of them, by the kind of question
 """
@@ -217,21 +217,33 @@ def _summaries(asked: _Question) -> Found:
 
 
 def _relations(asked: _Question) -> Found:
-    """Chunks of relations; where there are fewer than enough, the legs fill up behind them, and where there are none, they alone count."""
+    """Chunks of relations, fused with what the legs found as a third leg; where no level finds any, the legs alone count."""
     p = asked.profile
     found = related(
         asked.text, asked.vector, asked.filters, asked.store, form=p.cascade, enough=p.enough, tz=asked.tz, within=asked.within,
         by_words=lambda filters: by_words(asked.text, asked.vector, filters, asked.store, p.k),
     )  # fmt: skip
-    if len(found.hits) >= p.enough:
-        return Found("relations", found.hits[: asked.pool], (), found.relations, found.asked)
-    known = {hit.chunk for hit in found.hits}
-    more = tuple(hit for hit in _chunks(asked) if hit.chunk not in known)
-    floor = min((hit.score for hit in found.hits), default=0.0)
-    above = max((hit.score for hit in more), default=0.0)
-    scale = floor / above if found.hits and above > floor else 1.0  # what the legs found comes behind
-    filled = (*found.hits, *(replace(hit, score=hit.score * scale) for hit in more))
-    return Found("relations" if found.hits else "chunks", filled[: asked.pool], (), found.relations, found.asked)
+    hits = _joined(found.hits, _chunks(asked), p) if found.hits else _chunks(asked)
+    return Found("relations" if found.hits else "chunks", hits[: asked.pool], (), found.relations, found.asked)
+
+
+def _joined(related: Sequence[Hit], legs: Sequence[Hit], profile: Profile) -> tuple[Hit, ...]:
+    """Hits of both, each with its rank in every leg; a relation's rank counts as one of a leg of weight 1 does."""
+
+    def share(place: int) -> float:
+        return 1 / (profile.rrf_k + place) if profile.fusion == "rrf" else 1 - (place - 1) / len(related)
+
+    joined = {hit.chunk: hit for hit in legs}
+    for place, hit in enumerate(related, 1):
+        other = joined.get(hit.chunk, Hit(hit.chunk, 0.0, {}))
+        joined[hit.chunk] = Hit(
+            hit.chunk,
+            other.score + share(place),
+            {**other.ranks, **hit.ranks},
+            {**other.scores, **hit.scores},
+            hit.level,
+        )
+    return tuple(sorted(joined.values(), key=lambda hit: (-hit.score, hit.chunk)))
 
 
 def by_words(text: str, vector: Sequence[float], filters: Filters, store: Store, k: int) -> list[str]:

@@ -80,10 +80,8 @@ def retrieve(
     span = _time_named(question, store, filters, cameras)
     within, filters = filters, with_time(filters, span)
     found = entered(question, vectors(question), filters, profile, store, aids.reranker, _zone(cameras), within)
-    if (
-        found.relations
-    ):  # a looser level may reach beyond the time that the question names, never beyond what the caller allows
-        filters = within
+    if any(hit.level for hit in found.hits):
+        filters = within  # a looser level may reach beyond the time that the question names, never beyond what the caller allows
     keys = [hit.chunk for hit in found.hits]
     with stage("neighbours") as tell:
         around = store.stitch_chunks(keys, filters, neighbours=profile.neighbours)
