@@ -240,14 +240,16 @@ def answer(given: Answer, zones: Mapping[str, str]) -> None:
         out.print(f"[bold]{escape(claim.text)}[/]")
         for citation in claim.citations:
             out.print(f"    {escape(cited(citation, zones.get(citation.camera, 'UTC')))}")
+    if given.run is not None:
+        err.print(f"[dim]run {given.run}[/]")
     warnings(given.warnings)
 
 
 def _about(given: Answer) -> str:
-    """How an answer came about: its method, how sure it is, and the run it can be looked up by."""
+    """How an answer came about: its method, how sure it is, whether it is whole."""
     sure = None if given.confidence is None else f"confidence {given.confidence:.2f}"
     partial = "partial: the budget was spent" if given.partial else None
-    return ", ".join(part for part in (given.method, sure, partial, given.run and f"run {given.run}") if part)
+    return ", ".join(part for part in (given.method, sure, partial) if part)
 
 
 def step(made: AgentStep) -> None:

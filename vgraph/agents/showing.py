@@ -8,7 +8,7 @@ from vgraph.agents.steps import Item, Memory, Observation
 from vgraph.agents.tools import Toolbox
 from vgraph.agents.working import Run
 from vgraph.models.tokens import tokens_in
-from vgraph.prompts import quoted
+from vgraph.prompts import plain, quoted
 from vgraph.retrieve.pack import wall
 
 NOTHING_YET = "(nothing yet)"
@@ -23,7 +23,7 @@ def tools(toolbox: Toolbox, names: Sequence[str] = ()) -> str:
 def bounds(run: Run) -> str:
     """Within what the question is asked, in words."""
     filters, zone = run.asked.filters, run.zone
-    labels = {camera["_key"]: camera["label"] for camera in run.toolbox.scope.sources.cameras}
+    labels = {camera["_key"]: plain(camera["label"]) for camera in run.toolbox.scope.sources.cameras}
     parts = []
     if filters.cameras is not None:
         parts.append(f"cameras {', '.join(labels.get(key, key) for key in filters.cameras) or 'none'}")

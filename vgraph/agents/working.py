@@ -34,9 +34,12 @@ from vgraph.errors import BadReply, UserError
 from vgraph.models import Captioner, ChatModel
 from vgraph.models.meter import metered
 from vgraph.models.tokens import tokens_in
+from vgraph.prompts import plain as shown
 from vgraph.prompts import prompt, quoted
 from vgraph.types import Answer, Caption, Completion, Evidence, EvidenceChunk, Filters, Mark, Message, Segment, Usage
 
+LONGEST_FAULT = 2_000
+"""Characters of what is wrong with a reply: it may repeat what the reply says."""
 IMAGE_TOKENS = 1_000
 """What a picture is expected to cost, for the budget."""
 REPLY_TOKENS = 1_024
@@ -158,7 +161,7 @@ class Run:
                 fault = _fault(check, reply.value)
                 if not fault:
                     return reply.value
-            again = Message("user", prompt("again", fault=fault))
+            again = Message("user", prompt("again", fault=shown(fault)[:LONGEST_FAULT]))
             messages = [asked, *([Message("assistant", said)] if said else []), again]
         raise Unanswered(f"the {worker}'s model gave no usable reply: {fault}")
 

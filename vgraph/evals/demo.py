@@ -110,7 +110,8 @@ def _inside(settings: Settings, folder: Path) -> Settings:
     """The caller's settings, with the graph and its frames in the demo's folder."""
     database = settings.database.model_copy(update={"url": f"embedded:{folder / 'graph.sqlite'}"})
     media = settings.media.model_copy(update={"assets": folder / "assets", "roots": ()})
-    return settings.model_copy(update={"database": database, "media": media})
+    agent = settings.agent.model_copy(update={"record": False})  # run again, it changes nothing
+    return settings.model_copy(update={"database": database, "media": media, "agent": agent})
 
 
 def _ask(graph: VGraph, question: Mapping[str, Any], truth: Mapping[str, Any]) -> Asked:
