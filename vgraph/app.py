@@ -464,7 +464,7 @@ class VGraph:
     def _check_terms(self, **terms: Sequence[str] | None) -> None:
         """Raise NotFoundError for a tag, type or speaker that nothing in the graph bears."""
         given = {name: values for name, values in terms.items() if values}
-        unknown = self._store.narrowing.unknown(given) if given else {}
+        unknown = self._store.unknown_terms(given) if given else {}
         for what, values in unknown.items():
             if values:
                 raise NotFoundError(

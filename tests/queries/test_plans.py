@@ -11,10 +11,11 @@ import pytest
 from tests.conftest import fresh_store
 from tests.store.test_store import DIMENSION, corpus, vector
 from vgraph.store import Store
+from vgraph.store.narrowing import OPEN
 from vgraph.store.resources import query, query_names
 from vgraph.types import GraphDelta
 
-FILTERED = {"cameras": ["dock"], "documents": None, "start_ms": 1000, "end_ms": 9000, "not_after": None}
+FILTERED = {**OPEN, "plain": False, "cameras": ["dock"], "start_ms": 1000, "end_ms": 9000}
 KEYS = ["one-0001", "one-0002"]
 IDS = [f"chunks/{key}" for key in KEYS]
 LEGS = {"vector": vector(), "text": "crate 7", "k": 5, "leg_k": 10, "rrf_k": 60}
@@ -25,7 +26,7 @@ SELECTED = {"source": "entities/p1", "documents": ["one"], "chunks": IDS, "track
 MOVED = {"target": "entities/p9", "all": False}
 SPAN = {"entity": "p1", "camera": "dock", "class": "person", "from_ms": 0, "ended_ms": 0, "to_ms": 9000}
 
-SPAN = {name: FILTERED[name] for name in ("cameras", "start_ms", "end_ms", "not_after")}
+SPAN = FILTERED
 EVERYBODY = {**SPAN, "types": ["person"], "limit": 5}
 GROUPS = [{"key": "p1", "ids": ["entities/p1"]}]
 SIDE = {"groups": GROUPS, "speakers": ["ada"], "classes": ["truck"]}
@@ -33,7 +34,7 @@ SIDE = {"groups": GROUPS, "speakers": ["ada"], "classes": ["truck"]}
 BINDS: dict[str, dict[str, Any]] = {
     "assets_of_chunks": {"document": "one", "keys": KEYS},
     "camera_retention": {},
-    "chunks_during": {**{name: FILTERED[name] for name in ("cameras", "documents", "start_ms", "end_ms")}, "limit": 5},
+    "chunks_during": {**FILTERED, "limit": 5},
     "search_frames": {**FILTERED, "vector": vector(), "k": 5},
     "search_frames_exact": {**FILTERED, "vector": vector(), "k": 5},
     "chunks_before": {"document": "one", "end_ms": 5000},
@@ -84,7 +85,7 @@ BINDS: dict[str, dict[str, Any]] = {
         "limit": 5,
     },
     "community_chunks": {**FILTERED, "communities": [{"id": "communities/w", "score": 1}], "vector": vector(), "k": 5},
-    "rank_graph": {**FILTERED, "chunks": IDS, "entities": ["entities/p1"], "most": 5},
+    "rank_graph": {**FILTERED, "chunks": IDS, "named": ["entities/p1"], "most": 5},
     "search_communities": {**FILTERED, **LEGS, "kind": None},
     "search_communities_exact": {**FILTERED, **LEGS, "kind": None},
     "search_entities": {**FILTERED, **LEGS, "types": None, "most": 5},
@@ -113,8 +114,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "difference": {
         "before": {"start_ms": 0, "end_ms": 9},
         "after": {"start_ms": 9, "end_ms": 18},
-        "cameras": ["dock"],
-        "not_after": None,
+        **FILTERED,
         "types": None,
         "gap_ms": 1,
         "limit": 5,
@@ -126,16 +126,14 @@ BINDS: dict[str, dict[str, Any]] = {
     "first_last_seen": EVERYBODY,
     "interactions": {**EVERYBODY, "relations": None},
     "journeys": {**SPAN, "groups": GROUPS, "gap_ms": 1},
-    "named_entities": {"name": "person1", "types": None, "fuzzy": True, "not_after": 9000, "limit": 5},
+    "named_entities": {**OPEN, "name": "person1", "types": None, "fuzzy": True, "not_after": 9000, "limit": 5},
     "present_while": {**EVERYBODY, "ids": ["entities/p1"], "gap_ms": 1, "least_ms": 1},
     "said_while": {**SPAN, "ids": ["entities/p1"], "gap_ms": 1, "limit": 5},
     "seen_then": {
         "first": "dock",
         "then": "gate",
+        **OPEN,
         "types": None,
-        "start_ms": None,
-        "end_ms": None,
-        "not_after": None,
         "gap_ms": 1,
         "within_ms": 9,
         "limit": 5,
@@ -143,7 +141,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "stays": {**SPAN, "groups": GROUPS, "gap_ms": 1},
     "clock_documents": {"camera": "dock"},
     "clock_reads": {"document": "one"},
-    "coverage": {"cameras": ["dock"], "start_ms": 0, "end_ms": 5000},
+    "coverage": FILTERED,
     "coverage_stretches": {"cameras": ["dock"], "start_ms": 0, "end_ms": 5000, "join_ms": 0},
     "communities_of_document": {"document": "one"},
     "derive_pending": {"stage": "similar", "config": "c"},
@@ -159,7 +157,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "weighted_chunks": {**FILTERED, **WEIGHTED},
     "weighted_chunks_exact": {**FILTERED, **WEIGHTED},
     "chunk_embeddings": {"keys": KEYS},
-    "relation_kinds": {**FILTERED, "entities": ["entities/p1"]},
+    "relation_kinds": {**FILTERED, "ids": ["entities/p1"]},
     "subgraph_edges": {**FILTERED, "ids": [*IDS, "entities/p1"], "kinds": EDGES, "eta": 0.4, "most": 5},
     "subgraph_nodes": {**FILTERED, "ids": [*IDS, "entities/p1", "communities/w", "documents/one", "cameras/dock"]},
     "last_recorded": {"cameras": ["dock"]},
@@ -198,6 +196,15 @@ BINDS: dict[str, dict[str, Any]] = {
     "theme_span": {"keys": KEYS},
     "theme_texts": {"keys": KEYS},
     "themes_of_document": {"document": "one"},
+    "entity_records": {"ids": ["entities/p1"], "not_after": None, "as_of": None},
+    "passing_chunks": {
+        **FILTERED,
+        "entities": ["entities/p1"],
+        "entity_types": ["person"],
+        "relation_types": ["gives"],
+    },
+    "recorded_days": {"cameras": ["dock"], "start_ms": 0, "end_ms": 5000},
+    "tagged_documents": {"tags": ["night"]},
     "unknown_terms": {"tags": ["night"], "entity_types": ["person"], "relation_types": ["gives"], "speakers": ["ada"]},
     "update_camera": {"key": "dock", "values": {}},
     "update_document": {"key": "one", "values": {}},
@@ -245,6 +252,7 @@ BINDS: dict[str, dict[str, Any]] = {
 }
 
 WHOLE: dict[str, set[str]] = {
+    "recorded_days": {"cameras"},
     "camera_retention": {"cameras"},
     "dangling_edges": {"LINKS_TO"},
     "empty_communities": {"communities"},
@@ -273,6 +281,10 @@ WHOLE: dict[str, set[str]] = {
 """Collections a query is meant to read whole: it lists them."""
 
 INTENDED: dict[str, set[str]] = {
+    "entity_records": {"primary", "canonical"},
+    "passing_chunks": {"to_start", "type_start", "relation"},
+    "recorded_days": {"camera_start"},
+    "tagged_documents": {"tags"},
     "unknown_terms": {"tags", "type_name", "relation", "speaker"},
     "assets_of_chunks": {"primary", "chunk", "document_index"},
     "chunks_before": {"document_index"},
@@ -323,13 +335,13 @@ INTENDED: dict[str, set[str]] = {
     "interactions": {"camera_start", "primary"},
     "journeys": {"to_start"},
     "match_relations": {"edge"},
-    "named_entities": {"edge"},
+    "named_entities": {"to_start"},
     "relation_kinds": {"edge"},
     "weighted_chunks": {"embedding"},
     "weighted_chunks_exact": {"camera_start"},
     "chunk_embeddings": {"primary"},
     "subgraph_edges": {"edge"},
-    "subgraph_nodes": {"primary", "edge"},
+    "subgraph_nodes": {"primary", "to_start"},
     "present_while": {"to_start", "camera_start", "edge", "primary"},
     "said_while": {"to_start", "camera_start"},
     "seen_then": {"camera_start", "edge", "primary"},
@@ -433,9 +445,15 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
+def binds(name: str, **others: Any) -> dict[str, Any]:
+    """Those that a query declares."""
+    given = {**BINDS[name], **others}
+    return {bind: value for bind, value in given.items() if f"@{bind}" in query(name).binds}
+
+
 def plan(store: Store, name: str) -> list[dict[str, Any]]:
     database: Any = store._db
-    return list(database.aql.explain(query(name).text, bind_vars=BINDS[name])["nodes"])
+    return list(database.aql.explain(query(name).text, bind_vars=binds(name))["nodes"])
 
 
 def test_every_query_has_a_plan_here() -> None:
@@ -475,4 +493,39 @@ def used(nodes: list[dict[str, Any]]) -> Iterator[str]:
 def test_every_query_runs(name: str, filled: Store) -> None:
     if not name.startswith(("remove", "write", "merge", "update", "copy", "move", "touch")):
         database: Any = filled._db
-        list(database.aql.execute(query(name).text, bind_vars=BINDS[name]))
+        list(database.aql.execute(query(name).text, bind_vars=binds(name)))
+
+
+EACH: dict[str, dict[str, Any]] = {
+    "cameras": {"cameras": ["dock"]},
+    "documents": {"documents": ["one"]},
+    "span": {"start_ms": 1000, "end_ms": 9000},
+    "not_after": {"not_after": 9000},
+    "as_of": {"as_of": 9000},
+    "hours": {"hours": {"UTC": {"0": [[0, 9000]]}}, "zones": {"dock": "UTC"}},
+    "modalities": {"modalities": ["speech"]},
+    "speakers": {"speakers": ["ada"]},
+    "types": {"entity_types": ["person"], "relation_types": ["gives"]},
+    "within": {"entities": ["entities/p1"], "within": IDS},
+}
+"""Every filter alone, as bind variables."""
+LEGS_BY_INDEX: dict[str, set[str]] = {
+    "hybrid_chunks": {"embedding"}, "weighted_chunks": {"embedding"}, "walk_clips": {"embedding", "edge"}, "search_frames": {"embedding"},
+    "search_entities": {"embedding", "to_start"}, "search_communities": {"embedding"}, "expand_entities": {"edge"},
+    "stitch_chunks": {"edge"}, "read_chunks": {"primary"}, "rank_graph": {"edge", "to_start"}, "match_relations": {"edge"},
+    "community_chunks": {"edge"}, "passing_chunks": {"to_start", "type_start", "relation"}, "subgraph_nodes": {"primary"},
+}  # fmt: skip
+"""The queries of a retrieval: whichever filter is set, each leg and each hop goes by its own index."""
+
+
+@pytest.mark.parametrize("chosen", EACH)
+@pytest.mark.parametrize("name", LEGS_BY_INDEX)
+def test_a_leg_keeps_its_index_under_every_filter(name: str, chosen: str, filled: Store) -> None:
+    database: Any = filled._db
+    given = binds(name, **{**OPEN, "plain": False, **EACH[chosen]})
+    if name == "passing_chunks":
+        given |= {"entities": ["entities/p1"], "entity_types": ["person"], "relation_types": ["gives"]}
+    nodes = list(database.aql.explain(query(name).text, bind_vars=given)["nodes"])
+    gone = {"embedding"} if name == "search_entities" and chosen in ("not_after", "as_of") else set()
+    assert LEGS_BY_INDEX[name] - gone <= set(used(nodes))
+    list(database.aql.execute(query(name).text, bind_vars=given))

@@ -363,6 +363,7 @@ def test_what_was_said_while_somebody_was_there(case: tuple[Store, World], chose
         (start, end, camera) for _, camera, start, end in world.utterances
         if shared(merged(world.spans("ben", chosen, camera), 1_000), [(start, end)])
         and (chosen.not_after is None or end <= chosen.not_after)
+        and (chosen.start_ms is None or end > chosen.start_ms) and (chosen.end_ms is None or start < chosen.end_ms)
     )  # fmt: skip
     rows = store.analytics.said_while(BEN, chosen, gap_ms=1_000)
     assert sorted((r["start_ms"], r["end_ms"], r["camera"]) for r in rows) == expected

@@ -215,7 +215,7 @@ def chunks_delta(
     entities = batch_entities(place, chunks)
     vertices = {
         "chunks": tuple(_chunk(place, c, v, recorded_ms) for c, v in zip(chunks, vectors.chunks, strict=True)),
-        "frames": tuple(_frames(place, chunks, vectors.frames)),
+        "frames": tuple(_frames(place, chunks, vectors.frames, recorded_ms)),
         "entities": tuple(embedded(e, v) for e, v in zip(entities, vectors.entities, strict=True)),
         "ledger": ledger,
     }
@@ -282,9 +282,12 @@ def line_row(line: Line) -> list[Any]:
     return [line.offset_ms, line.end_offset_ms, line.modality, line.origin, line.text]
 
 
-def _frames(place: Place, chunks: Sequence[Chunk], vectors: NDArray[np.float32] | None) -> Iterator[Record]:
+def _frames(
+    place: Place, chunks: Sequence[Chunk], vectors: NDArray[np.float32] | None, recorded_ms: int
+) -> Iterator[Record]:
     number = 0
     for chunk in chunks:
+        told = senses(chunk)
         for frame in chunk.signals.frames:
             record = {
                 "_key": f"{place.document}-f{frame.offset_ms:010d}",
@@ -296,6 +299,8 @@ def _frames(place: Place, chunks: Sequence[Chunk], vectors: NDArray[np.float32] 
                 "asset": frame.asset,
                 "width": frame.width,
                 "height": frame.height,
+                **told,
+                "recorded_ms": recorded_ms,
             }
             yield record if vectors is None else {**record, "embedding": vectors[number].tolist()}
             number += 1

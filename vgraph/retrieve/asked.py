@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final, get_args
 
 from vgraph.errors import UserError
-from vgraph.types import Modality
+from vgraph.store.narrowing import DAY_MINUTES, EVERY_DAY, open_spans
+from vgraph.types import Filters, Modality
 
 MODALITIES: Final[tuple[str, ...]] = get_args(Modality)
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-DAY_MINUTES: Final = 1440
 _OF_DAY = re.compile(r"(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})")
 _SHORTEST = 2
 """Letters of a weekday's name that tell it."""
@@ -66,3 +66,16 @@ def modalities(given: Iterable[str]) -> tuple[str, ...]:
         if name not in MODALITIES:
             raise UserError(f"modality {name!r} is not one of {', '.join(MODALITIES)}")
     return named
+
+
+def in_time(filters: Filters, tz: str, start_ms: int, end_ms: int) -> bool:
+    """Whether [start_ms, end_ms), or the moment where that is empty, overlaps the span, time of day and weekdays asked for."""
+    end_ms = max(end_ms, start_ms + 1)
+    if filters.start_ms is not None and end_ms <= filters.start_ms:
+        return False
+    if filters.end_ms is not None and start_ms >= filters.end_ms:
+        return False
+    if filters.time_of_day is None and filters.weekdays is None:
+        return True
+    days = EVERY_DAY if filters.weekdays is None else filters.weekdays
+    return bool(open_spans(tz, filters.time_of_day or (0, DAY_MINUTES), days, start_ms, end_ms))

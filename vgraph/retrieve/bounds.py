@@ -14,16 +14,23 @@ NOTHING = Filters(cameras=())
 """Filters that let nothing through."""
 
 
+SETS = (
+    "cameras", "documents", "places", "tags", "entities", "entity_types", "relation_types", "modalities", "speakers", "weekdays",
+)  # fmt: skip
+"""Filters of which one value is enough."""
+
+
 def narrowed(outer: Filters, inner: Filters) -> Filters:
-    """What both let through: sets are cut with one another, spans too, the earlier gate holds. Any other side keeps the outer one's value.
+    """What both let through: sets are cut with one another, spans too, the earlier gates hold. Any other side keeps the outer one's value.
 
     The result never lets through what `outer` does not. Spans that have nothing in common let nothing through.
     """
     sides = {field.name: _other(getattr(outer, field.name), getattr(inner, field.name)) for field in fields(Filters)}
-    sides |= {name: _common(getattr(outer, name), getattr(inner, name)) for name in ("cameras", "documents")}
+    sides |= {name: _common(getattr(outer, name), getattr(inner, name)) for name in SETS}
     sides["start_ms"] = max(_given(outer.start_ms, inner.start_ms), default=None)
     sides["end_ms"] = min(_given(outer.end_ms, inner.end_ms), default=None)
     sides["not_after"] = min(_given(outer.not_after, inner.not_after), default=None)
+    sides["as_of"] = min(_given(outer.as_of, inner.as_of), default=None)
     cut = Filters(**sides)  # type: ignore[arg-type]
     nothing = cut.start_ms is not None and cut.end_ms is not None and cut.start_ms >= cut.end_ms
     return replace(cut, cameras=()) if nothing else cut
@@ -33,7 +40,7 @@ def _other(outer: object, inner: object) -> object:
     return inner if outer is None else outer
 
 
-def _common(outer: Sequence[str] | None, inner: Sequence[str] | None) -> tuple[str, ...] | None:
+def _common(outer: Sequence[object] | None, inner: Sequence[object] | None) -> tuple[object, ...] | None:
     if outer is None or inner is None:
         found = inner if outer is None else outer
         return None if found is None else tuple(found)

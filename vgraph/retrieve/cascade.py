@@ -15,7 +15,6 @@ from zoneinfo import ZoneInfo
 from vgraph.errors import UserError
 from vgraph.retrieve.bounds import narrowed
 from vgraph.store import Store
-from vgraph.store.analytics import Group
 from vgraph.types import Filters
 
 Form = Literal["window", "days"]
@@ -115,7 +114,7 @@ def search_relations(
     """
     if asked.source is None and asked.target is None and not asked.relations:
         raise UserError("a relation query names a source, a target or a relation")
-    names = _Names(store, filters.not_after)
+    names = _Names(store, filters)
     found: dict[str, RelationHit] = {}
     told: list[str] = []
     for level in FORMS[form]:
@@ -168,8 +167,8 @@ def _ends(level: Level, asked: RelationQuery, names: _Names) -> Iterator[tuple[I
 class _Names:
     """Entities by name, each looked up once a search; at a moment, by the names that were known then."""
 
-    def __init__(self, store: Store, not_after: int | None) -> None:
-        self._store, self._not_after = store, not_after
+    def __init__(self, store: Store, filters: Filters) -> None:
+        self._store, self._not_after, self._as_of = store, filters.not_after, filters.as_of
         self._known: dict[tuple[str, tuple[str, ...] | None, bool], list[str]] = {}
 
     def ids(self, name: str | None, types: tuple[str, ...] | None, *, similar: bool) -> Ids:
@@ -182,12 +181,11 @@ class _Names:
         return self._known[key]
 
     def _find(self, name: str, types: tuple[str, ...] | None, similar: bool) -> list[str]:
-        rows = self._store.named_entities(name, types, fuzzy=similar, limit=NAMES_READ, not_after=self._not_after)
+        rows = self._store.named_entities(
+            name, types, fuzzy=similar, limit=NAMES_READ, not_after=self._not_after, as_of=self._as_of
+        )
         meant = [row["_key"] for row in rows if any(_is(name, alias, similar) for alias in row["aliases"])]
-        if self._not_after is not None:  # who is one with whom was found out by all that is known
-            return sorted(f"entities/{key}" for key in meant)
-        groups: Sequence[Group] = self._store.analytics.groups(meant) if meant else ()
-        return sorted({record for group in groups for record in group.ids})
+        return self._store.entity_records(meant, not_after=self._not_after, as_of=self._as_of) if meant else []
 
 
 def _is(name: str, alias: str, similar: bool) -> bool:

@@ -66,7 +66,9 @@ def _named(question: str, filters: Filters, store: Store) -> Iterator[tuple[str,
     """Names that stand in a question as whole words, in its order, with who bears them (keys); the longest where they overlap."""
     text = f" {' '.join(WORDS.findall(question.casefold()))} "
     borne: dict[str, list[str]] = {}
-    for row in store.named_entities(question, None, fuzzy=False, limit=NAMES_READ, not_after=filters.not_after):
+    for row in store.named_entities(
+        question, None, fuzzy=False, limit=NAMES_READ, not_after=filters.not_after, as_of=filters.as_of
+    ):
         for alias in row["aliases"]:
             borne.setdefault(" ".join(WORDS.findall(alias.casefold())), []).append(row["_key"])
     found: list[tuple[int, str]] = []

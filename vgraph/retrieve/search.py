@@ -10,6 +10,7 @@ from typing import Any
 
 from vgraph.errors import UserError
 from vgraph.models import Embedder, Rater, Reranker
+from vgraph.retrieve.asked import in_time
 from vgraph.retrieve.intent import cameras_named, understood
 from vgraph.retrieve.pack import pack
 from vgraph.retrieve.profiles import Found, Profile, enter
@@ -18,6 +19,7 @@ from vgraph.retrieve.rerank import diversified, reranked
 from vgraph.retrieve.times import TimeSpan, time_span, with_time
 from vgraph.retrieve.trace import stage
 from vgraph.store import Store
+from vgraph.store.run import resolving_once
 from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelation, Filters, Hit, Line
 
 ENTITY_LIMIT = 12
@@ -75,8 +77,14 @@ def retrieve(
 
     Raises ModelError where a reranker or a rater that was asked for fails.
     """
-    profile = profile or Profile()
-    cameras = [c for c in store.camera_names() if filters.cameras is None or c["_key"] in filters.cameras]
+    with resolving_once():
+        return _retrieved(question, store, vectors, filters, profile or Profile(), aids)
+
+
+def _retrieved(
+    question: str, store: Store, vectors: QueryVectors, filters: Filters, profile: Profile, aids: Aids
+) -> Evidence:
+    cameras = [c for c in store.camera_names() if _asked_of(c, filters)]
     span = _time_named(question, store, filters, cameras)
     within, filters = filters, with_time(filters, span)
     found = entered(question, vectors(question), filters, profile, store, aids.reranker, _zone(cameras), within)
@@ -92,7 +100,7 @@ def retrieve(
     reached = _reached(found.hits, around, graph["relations"])
     chunks = evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters), filters)
     relations = _with_levels(found.relations, _relations(graph))
-    entities = _entities(graph, filters)
+    entities = _entities(graph)
     packed = pack(chunks, relations, profile.token_budget, question=question, order=profile.order, form=profile.pack)
     rated = _rated(packed.chunks, question, profile, aids, filters)
     if rated.ratings:
@@ -106,6 +114,12 @@ def retrieve(
         _coverage(question, store, filters, cameras), understood(question, cameras, (e.name for e in entities), span),
         found.summaries, found.way, found.levels, rated.ratings, found.graph, rated.warnings,
     )  # fmt: skip
+
+
+def _asked_of(camera: Mapping[str, Any], filters: Filters) -> bool:
+    """Whether the filters let look at a camera."""
+    there = filters.places is None or camera["place"].casefold() in {place.casefold() for place in filters.places}
+    return there and (filters.cameras is None or camera["_key"] in filters.cameras)
 
 
 def entered(
@@ -146,14 +160,9 @@ def _rated(chunks: tuple[EvidenceChunk, ...], question: str, profile: Profile, a
     def look(chunk: EvidenceChunk, most: int) -> list[Picture]:
         zero = chunk.start_ms - chunk.offset_ms
         seen = aids.look(chunk, most) if aids.look else ()
-        return [picture for picture in seen if _asked_for(zero + picture[0], filters)]
+        return [picture for picture in seen if in_time(filters, chunk.tz, zero + picture[0], zero + picture[0])]
 
     return by_frames(chunks, question, aids.rater, look, threshold=threshold, frames=profile.intent_frames)
-
-
-def _asked_for(at_ms: int, filters: Filters) -> bool:
-    after = filters.start_ms is None or at_ms >= filters.start_ms
-    return after and (filters.end_ms is None or at_ms < filters.end_ms)
 
 
 def _zone(cameras: Sequence[Mapping[str, Any]]) -> str:
@@ -240,44 +249,39 @@ def evidence_chunks(
 
 
 def _evidence_chunk(row: Mapping[str, Any], via: str, score: float, filters: Filters) -> EvidenceChunk:
-    zero = row["start_ms"] - row["offset_ms"]
+    """A chunk with the lines and pictures of the asked time, and the lines of the asked modalities; its text is that of these."""
+    zero, tz = row["start_ms"] - row["offset_ms"], row["tz"]
     lines = tuple(
         Line(start, end, modality, text, origin)
         for start, end, modality, origin, text in row["lines"]
-        if (filters.start_ms is None or zero + max(end, start + 1) > filters.start_ms)
-        and (filters.end_ms is None or zero + start < filters.end_ms)
+        if (filters.modalities is None or modality in filters.modalities)
+        and in_time(filters, tz, zero + start, zero + end)
     )
+    whole = len(lines) == len(row["lines"])
+    frames = tuple((at, asset) for at, asset in row["frames"] if in_time(filters, tz, zero + at, zero + at))
     return EvidenceChunk(
         id=row["_key"], document=row["document"], camera=row["camera"], camera_label=row["camera_label"], index=row["index"],
         start_ms=row["start_ms"], end_ms=row["end_ms"], offset_ms=row["offset_ms"], end_offset_ms=row["end_offset_ms"],
-        text=row["text"], lines=lines, frames=tuple((at, asset) for at, asset in row["frames"]), uri=row["uri"], tz=row["tz"],
+        text=row["text"] if whole else "\n".join(line.text for line in lines), lines=lines, frames=frames, uri=row["uri"], tz=tz,
         clock_known=row["clock_known"],
         score=score, via=via, origins=row["origins"], base_ms=row["base_ms"],
     )  # fmt: skip
 
 
-def _entities(graph: Mapping[str, Any], filters: Filters) -> tuple[EvidenceEntity, ...]:
-    """Entities in the order of the anchors; of where and when they were seen, only what the filters let know."""
+def _entities(graph: Mapping[str, Any]) -> tuple[EvidenceEntity, ...]:
+    """Entities in the order of the anchors."""
     chunks = {row["entity"]: tuple(c.removeprefix("chunks/") for c in row["chunks"]) for row in graph["mentions"]}
     place = {entity: number for number, entity in enumerate(graph["anchors"])}
     known = (e for e in graph["entities"] if e["last_ms"] is not None)  # others no mention tells of yet
-    found = [_entity(e, chunks.get(e["_id"], ()), filters) for e in known]
+    found = [_entity(e, chunks.get(e["_id"], ())) for e in known]
     return tuple(sorted(found, key=lambda entity: (place.get(entity.id, len(place)), entity.name)))
 
 
-def _entity(record: Mapping[str, Any], chunks: tuple[str, ...], filters: Filters) -> EvidenceEntity:
-    latest = record["last_ms"] if filters.not_after is None else min(record["last_ms"], filters.not_after)
-    cameras = tuple(c for c in record["cameras"] if filters.cameras is None or c in filters.cameras)
+def _entity(record: Mapping[str, Any], chunks: tuple[str, ...]) -> EvidenceEntity:
     return EvidenceEntity(
-        record["_id"],
-        record["name"],
-        record["type"],
-        record["description"],
-        record["first_ms"],
-        latest,
-        cameras,
-        chunks,
-    )
+        record["_id"], record["name"], record["type"], record["description"], record["first_ms"], record["last_ms"],
+        tuple(record["cameras"]), chunks,
+    )  # fmt: skip
 
 
 def _relations(graph: Mapping[str, Any]) -> list[EvidenceRelation]:

@@ -2,18 +2,19 @@
 
 Part of Store as `store.analytics`; each method runs one query of `arango/queries`, which can be pasted elsewhere with the same binds. All
 times are UTC ms, intervals half open. Appearances are the mentions of an entity merged where no more than `gap_ms` lies between them, for
-chunks cut what was one stay. Of filters, `documents` is not looked at: an entity is where any recording shows it.
+chunks cut what was one stay. Filters hold on every mention, relation, utterance and track that is counted (narrowing.py); those of
+`entities` say who is counted, where a query is about everybody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from vgraph.errors import UserError
 from vgraph.store import schema
-from vgraph.store.run import run
+from vgraph.store.run import filter_binds, run
 from vgraph.types import Filters
 
 ALLEN: Final = (
@@ -63,15 +64,15 @@ class Analytics:
 
     def stays(self, groups: Sequence[Group], filters: Filters, *, gap_ms: int = GAP_MS) -> list[dict[str, Any]]:
         """Where and when entities were, in order of time."""
-        return list(run(self._db, "stays", groups=_bound(groups), gap_ms=gap_ms, **_span(filters)))
+        return list(run(self._db, "stays", groups=_bound(groups), gap_ms=gap_ms, **filter_binds(filters)))
 
     def journeys(self, groups: Sequence[Group], filters: Filters, *, gap_ms: int = GAP_MS) -> list[dict[str, Any]]:
         """The ways of entities from camera to camera, and whether each step is feasible by what is known of the ways."""
-        return list(run(self._db, "journeys", groups=_bound(groups), gap_ms=gap_ms, **_span(filters)))
+        return list(run(self._db, "journeys", groups=_bound(groups), gap_ms=gap_ms, **filter_binds(filters)))
 
     def absences(self, group: Group, filters: Filters, *, least_ms: int = 0) -> list[dict[str, Any]]:
         """When no camera saw an entity, and whether the cameras were recording then."""
-        return list(run(self._db, "absences", ids=list(group.ids), least_ms=least_ms, **_span(filters)))
+        return list(run(self._db, "absences", ids=list(group.ids), least_ms=least_ms, **filter_binds(filters)))
 
     def present_while(
         self, group: Group, filters: Filters, *, types: Sequence[str] | None = None, gap_ms: int = GAP_MS, least_ms: int = 1,
@@ -79,13 +80,15 @@ class Analytics:
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Who else was at a camera while an entity stayed there."""
         binds: dict[str, Any] = {"types": _or_none(types), "gap_ms": gap_ms, "least_ms": least_ms, "limit": limit}
-        return list(run(self._db, "present_while", ids=list(group.ids), **binds, **_span(filters)))
+        return list(run(self._db, "present_while", ids=list(group.ids), **binds, **filter_binds(filters)))
 
     def said_while(
         self, group: Group, filters: Filters, *, gap_ms: int = GAP_MS, limit: int = 100
     ) -> list[dict[str, Any]]:
         """What was said at a camera while an entity stayed there."""
-        return list(run(self._db, "said_while", ids=list(group.ids), gap_ms=gap_ms, limit=limit, **_span(filters)))
+        return list(
+            run(self._db, "said_while", ids=list(group.ids), gap_ms=gap_ms, limit=limit, **filter_binds(filters))
+        )
 
     def allen(
         self, left: Selection, right: Selection, filters: Filters, *, relations: Sequence[str] = ALLEN, gap_ms: int = GAP_MS,
@@ -102,7 +105,7 @@ class Analytics:
             "left": left.bind, "right": right.bind, "relations": list(relations), "gap_ms": gap_ms, "slack_ms": slack_ms,
             "within_ms": within_ms, "least_overlap_ms": least_overlap_ms, "same_camera": same_camera, "limit": limit,
         }  # fmt: skip
-        return list(run(self._db, "allen_relations", **binds, **_span(filters)))
+        return list(run(self._db, "allen_relations", **binds, **filter_binds(filters)))
 
     # --- everybody ------------------------------------------------------------------------------------------------------
 
@@ -117,7 +120,7 @@ class Analytics:
     ) -> list[dict[str, Any]]:
         """Pairs that were at the same camera at the same time."""
         binds: dict[str, Any] = {"types": _or_none(types), "gap_ms": gap_ms, "least_ms": least_ms, "limit": limit}
-        return list(run(self._db, "co_presence", **binds, **_span(filters)))
+        return list(run(self._db, "co_presence", **binds, **filter_binds(filters)))
 
     def seen_then(
         self, first: str, then: str, filters: Filters, *, within_ms: int, types: Sequence[str] | None = None, gap_ms: int = GAP_MS,
@@ -126,7 +129,6 @@ class Analytics:
         """Who left one camera's view and came into another's within a time. The cameras of the filters are not looked at."""
         if first == then:
             raise UserError(f"from {first!r} to {then!r}: name two cameras")
-        span = {name: value for name, value in _span(filters).items() if name != "cameras"}
         binds: dict[str, Any] = {
             "first": first,
             "then": then,
@@ -135,26 +137,26 @@ class Analytics:
             "within_ms": within_ms,
             "limit": limit,
         }
-        return list(run(self._db, "seen_then", **binds, **span))
+        return list(run(self._db, "seen_then", **binds, **filter_binds(replace(filters, cameras=None, places=None))))
 
     def dwell(
         self, filters: Filters, *, types: Sequence[str] | None = None, gap_ms: int = GAP_MS, limit: int = 100
     ) -> list[dict[str, Any]]:
         """How long everybody stayed at each camera."""
-        return list(run(self._db, "dwell", types=_or_none(types), gap_ms=gap_ms, limit=limit, **_span(filters)))
+        return list(run(self._db, "dwell", types=_or_none(types), gap_ms=gap_ms, limit=limit, **filter_binds(filters)))
 
     def first_last_seen(
         self, filters: Filters, *, types: Sequence[str] | None = None, limit: int = 100
     ) -> list[dict[str, Any]]:
         """When and where everybody was first and last seen."""
-        return list(run(self._db, "first_last_seen", types=_or_none(types), limit=limit, **_span(filters)))
+        return list(run(self._db, "first_last_seen", types=_or_none(types), limit=limit, **filter_binds(filters)))
 
     def counts(
         self, filters: Filters, *, bucket_ms: int, origin_ms: int = 0, types: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
         """How many different entities each camera saw in each interval of `bucket_ms`, one of which begins at `origin_ms`."""
         binds: dict[str, Any] = {"types": _or_none(types), "bucket_ms": _bucket(bucket_ms), "origin_ms": origin_ms}
-        return list(run(self._db, "counts_per_interval", **binds, **_span(filters)))
+        return list(run(self._db, "counts_per_interval", **binds, **filter_binds(filters)))
 
     def busiest(
         self,
@@ -172,7 +174,7 @@ class Analytics:
             "origin_ms": origin_ms,
             "limit": limit,
         }
-        return list(run(self._db, "busiest_intervals", **binds, **_span(filters)))
+        return list(run(self._db, "busiest_intervals", **binds, **filter_binds(filters)))
 
     def interactions(
         self,
@@ -184,7 +186,7 @@ class Analytics:
     ) -> list[dict[str, Any]]:
         """Who had to do with whom, how and for how long."""
         binds: dict[str, Any] = {"relations": _or_none(relations), "types": _or_none(types), "limit": limit}
-        return list(run(self._db, "interactions", **binds, **_span(filters)))
+        return list(run(self._db, "interactions", **binds, **filter_binds(filters)))
 
     def difference(
         self, before: tuple[int, int], after: tuple[int, int], filters: Filters, *, types: Sequence[str] | None = None,
@@ -193,20 +195,13 @@ class Analytics:
         """Who was there in one of two spans (start, end) only, and how much longer or shorter the others stayed."""
         binds: dict[str, Any] = {
             "before": {"start_ms": before[0], "end_ms": before[1]}, "after": {"start_ms": after[0], "end_ms": after[1]},
-            "types": _or_none(types), "gap_ms": gap_ms, "limit": limit, "not_after": filters.not_after,
-            "cameras": _or_none(filters.cameras),
+            "types": _or_none(types), "gap_ms": gap_ms, "limit": limit, **filter_binds(filters),
         }  # fmt: skip
         return list(run(self._db, "difference", **binds))
 
 
 def _bound(groups: Sequence[Group]) -> list[dict[str, Any]]:
     return [{"key": group.key, "ids": list(group.ids)} for group in groups]
-
-
-def _span(filters: Filters) -> dict[str, Any]:
-    return {
-        "cameras": _or_none(filters.cameras), "start_ms": filters.start_ms, "end_ms": filters.end_ms, "not_after": filters.not_after,
-    }  # fmt: skip
 
 
 def _or_none(items: Sequence[str] | None) -> list[str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -85,9 +85,4 @@ class Clocks:
 
     def coverage(self, filters: Filters, *, join_ms: int) -> list[dict[str, Any]]:
         """What was recorded and what was not, a row a camera; see coverage_stretches.aql. Gaps up to `join_ms` do not count."""
-        span = {"start_ms": filters.start_ms, "end_ms": filters.end_ms, "join_ms": join_ms}
-        return list(run(self._db, "coverage_stretches", stream=False, cameras=_listed(filters.cameras), **span))
-
-
-def _listed(values: Sequence[str] | None) -> list[str] | None:
-    return None if values is None else list(values)
+        return list(run(self._db, "coverage_stretches", filters=filters, join_ms=join_ms))

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from vgraph.errors import StoreError
 from vgraph.store import schema
+from vgraph.store.narrowing import FEW, bounds
 from vgraph.store.resources import query
 from vgraph.store.translate import translated
 from vgraph.types import Filters
@@ -74,9 +75,16 @@ def noted() -> Iterator[list[QueryRun]]:
         _NOTED.reset(before)
 
 
-def run(db: schema.Database, name: str, /, *, stream: bool = False, **binds: Any) -> Iterable[Any]:
-    """Run a query of `arango/queries` by name. Reading errors of a lazy cursor are translated too."""
+def run(
+    db: schema.Database, name: str, /, *, stream: bool = False, filters: Filters | None = None, **binds: Any
+) -> Iterable[Any]:
+    """Run a query of `arango/queries` by name. Reading errors of a lazy cursor are translated too.
+
+    With `filters` it gets those of their bind variables that it declares.
+    """
     file, runs = query(name), _NOTED.get()
+    if filters is not None:
+        binds |= {bind: value for bind, value in resolved(db, filters).items() if f"@{bind}" in file.binds}
     named = {f"@{bind}" if f"@@{bind}" in file.binds else bind: value for bind, value in binds.items()}
     begun = time.perf_counter()
     with translated(name):
@@ -111,15 +119,38 @@ def _rows(name: str, cursor: Any) -> Iterator[Any]:
         yield from cursor
 
 
+_RESOLVED: ContextVar[dict[Filters, Mapping[str, Any]] | None] = ContextVar("resolved", default=None)
+
+
+@contextmanager
+def resolving_once() -> Iterator[None]:
+    """Inside, in this thread or task, filters are resolved once and hold as they were found then in every query."""
+    before = _RESOLVED.set({})
+    try:
+        yield
+    finally:
+        _RESOLVED.reset(before)
+
+
+def resolved(db: schema.Database, filters: Filters) -> Mapping[str, Any]:
+    """The bind variables that filters mean (narrowing.py)."""
+    kept = _RESOLVED.get()
+    if kept is None:
+        return bounds(filters, lambda name, **binds: run(db, name, **binds))
+    if filters not in kept:
+        kept[filters] = bounds(filters, lambda name, **binds: run(db, name, **binds))
+    return kept[filters]
+
+
+def are_few(db: schema.Database, filters: Filters) -> bool:
+    """Whether so few chunks can pass that comparing each with a question is quickest."""
+    within = resolved(db, filters)["within"]
+    return within is not None and len(within) <= FEW
+
+
 def filter_binds(filters: Filters) -> dict[str, Any]:
-    """The bind variables every retrieving query shares."""
-    return {
-        "cameras": None if filters.cameras is None else list(filters.cameras),
-        "documents": None if filters.documents is None else list(filters.documents),
-        "start_ms": filters.start_ms,
-        "end_ms": filters.end_ms,
-        "not_after": filters.not_after,
-    }
+    """What every query that finds something is run with: run gives it the bind variables of the filters that it declares."""
+    return {"filters": filters}
 
 
 def now_ms() -> int:

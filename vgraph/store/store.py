@@ -20,14 +20,15 @@ from vgraph.store.finding import Finding
 from vgraph.store.guard import read_by
 from vgraph.store.identities import Identities
 from vgraph.store.ledgers import Ledgers
-from vgraph.store.narrowing import Narrowing
 from vgraph.store.removal import Removal
-from vgraph.store.run import KEY, Transaction, filter_binds, one, run, run_by_vector, until_undisturbed
+from vgraph.store.run import KEY, Transaction, are_few, filter_binds, one, run, run_by_vector, until_undisturbed
 from vgraph.store.runs import Runs
 from vgraph.store.telling import Telling
 from vgraph.store.translate import translated
 from vgraph.types import Filters, GraphDelta, Hit, Record
 
+TERMS = ("tags", "entity_types", "relation_types", "speakers")
+"""Filters whose values are words of the graph."""
 TEXT_EMBEDDED = ("chunks", "entities", "communities")
 UNTIMED = (
     "_id",
@@ -116,11 +117,6 @@ class Store:
     def finding(self) -> Finding:
         """The ways into the graph beside the hybrid search over chunks."""
         return Finding(self._db)
-
-    @cached_property
-    def narrowing(self) -> Narrowing:
-        """What filters mean for the records of the graph."""
-        return Narrowing(self._db)
 
     @cached_property
     def derived(self) -> Derived:
@@ -333,10 +329,7 @@ class Store:
             "vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "rrf_k": rrf_k, "vector_weight": weights[0],
             "text_weight": weights[1], **filter_binds(filters),
         }  # fmt: skip
-        rows = run_by_vector(self._db, "hybrid_chunks", **binds)
-        found = None if rows is None else one(rows)
-        if found is None or found["near"] < leg_k:
-            found = one(run(self._db, "hybrid_chunks_exact", **binds))
+        found = self._by_legs("hybrid_chunks", binds, leg_k)
         return tuple(
             Hit(row["chunk"], row["score"], {leg: rank for leg, rank in row["ranks"].items() if rank})
             for row in found["hits"]
@@ -351,10 +344,7 @@ class Store:
             "vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "vector_weight": weights[0], "text_weight": weights[1],
             **filter_binds(filters),
         }  # fmt: skip
-        rows = run_by_vector(self._db, "weighted_chunks", **binds)
-        found = None if rows is None else one(rows)
-        if found is None or found["near"] < leg_k:
-            found = one(run(self._db, "weighted_chunks_exact", **binds))
+        found = self._by_legs("weighted_chunks", binds, leg_k)
         return tuple(
             Hit(
                 row["chunk"],
@@ -364,6 +354,12 @@ class Store:
             )
             for row in found["hits"]
         )
+
+    def _by_legs(self, name: str, binds: Mapping[str, Any], leg_k: int) -> dict[str, Any]:
+        """By the vector index; every vector compared where none can serve, it finds too few, or few pass the filters."""
+        rows = None if are_few(self._db, binds["filters"]) else run_by_vector(self._db, name, **binds)
+        found = None if rows is None else one(rows)
+        return one(run(self._db, f"{name}_exact", **binds)) if found is None or found["near"] < leg_k else found
 
     def chunk_embeddings(self, keys: Sequence[str]) -> dict[str, list[float]]:
         """Embeddings of chunks by key; one that has none is left out."""
@@ -390,29 +386,46 @@ class Store:
         return {row["_key"]: row for row in run(self._db, "read_chunks", keys=list(keys), **filter_binds(filters))}
 
     def chunks_during(self, filters: Filters, *, limit: int) -> list[str]:
-        """Keys of chunks in a span, in order of time; of filters, those of cameras, recordings and the span hold here."""
-        binds = filter_binds(filters)
-        asked = {name: binds[name] for name in ("cameras", "documents", "start_ms", "end_ms")}
-        return list(run(self._db, "chunks_during", limit=limit, **asked))
+        """Keys of chunks that pass the filters, in order of time."""
+        return list(run(self._db, "chunks_during", limit=limit, **filter_binds(filters)))
 
     def coverage(self, filters: Filters) -> list[dict[str, Any]]:
         """What the asked cameras recorded in the asked time: {camera, document, start_ms, end_ms}."""
-        binds = filter_binds(filters)
-        return list(run(self._db, "coverage", **{name: binds[name] for name in ("cameras", "start_ms", "end_ms")}))
+        return list(run(self._db, "coverage", **filter_binds(filters)))
+
+    def unknown_terms(self, terms: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Of tags, entity_types, relation_types and speakers, by name, those that nothing in the graph bears."""
+        binds: dict[str, Any] = {name: list(terms.get(name, ())) for name in TERMS}
+        return one(run(self._db, "unknown_terms", **binds))
 
     def named_entities(
-        self, name: str, types: Sequence[str] | None, *, fuzzy: bool, limit: int, not_after: int | None = None
+        self,
+        name: str,
+        types: Sequence[str] | None,
+        *,
+        fuzzy: bool,
+        limit: int,
+        not_after: int | None = None,
+        as_of: int | None = None,
     ) -> list[dict[str, Any]]:
         """Entities that may be meant by a name, the likeliest first: {_key, canonical, type, name, aliases}.
 
-        With `not_after` (UTC ms) only names that were known then count, and everybody is one for himself.
+        With `not_after` or `as_of` (UTC ms) only names that were known then count, and everybody is one for himself.
         """
         binds: dict[str, Any] = {"name": name, "types": None if types is None else list(types), "fuzzy": fuzzy}
-        return list(run(self._db, "named_entities", limit=limit, not_after=not_after, **binds))
+        return list(run(self._db, "named_entities", limit=limit, not_after=not_after, as_of=as_of, **binds))
+
+    def entity_records(self, keys: Sequence[str], *, not_after: int | None, as_of: int | None) -> list[str]:
+        """Ids of all records of some entities (keys): those that are one with them, or were by `as_of` (UTC ms).
+
+        Under `not_after` they alone, for who is one with whom was found out by all that is known.
+        """
+        ids = [f"entities/{key.removeprefix('entities/')}" for key in keys]
+        return list(run(self._db, "entity_records", ids=ids, not_after=not_after, as_of=as_of))
 
     def relation_kinds(self, entities: Sequence[str], filters: Filters) -> list[str]:
         """The relations between some entities (ids) and anybody."""
-        rows = run(self._db, "relation_kinds", entities=list(entities), **filter_binds(filters))
+        rows = run(self._db, "relation_kinds", ids=list(entities), **filter_binds(filters))
         return [row["relation"] for row in rows]
 
     def match_relations(
