@@ -122,7 +122,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "dwell": {**EVERYBODY, "gap_ms": 1},
     "entity_groups": {"keys": ["p1"]},
     "entities_of_words": {"text": "person1 dock", "limit": 5},
-    "told_by_chunks": {"chunks": IDS, "not_after": None},
+    "told_by_chunks": {**FILTERED, "chunks": IDS},
     "first_last_seen": EVERYBODY,
     "interactions": {**EVERYBODY, "relations": None},
     "journeys": {**SPAN, "groups": GROUPS, "gap_ms": 1},

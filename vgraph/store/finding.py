@@ -33,7 +33,7 @@ class Finding:
             "most": most, "k": k,
         }  # fmt: skip
         enough = 1 if filters == NONE else k  # entities that are mentioned nowhere where the filters allow take places
-        return self._near("search_entities", {**binds, **filter_binds(filters)}, enough)
+        return self._near("search_entities", "search_entities_exact", {**binds, **filter_binds(filters)}, enough)
 
     def clips(
         self, vector: Sequence[float], filters: Filters, *, anchors: int, hops: int, eta: float,
@@ -43,7 +43,7 @@ class Finding:
         binds: dict[str, Any] = {
             "vector": list(vector), "anchors": anchors, "hops": hops, "eta": eta, "kinds": list(kinds), "k": k,
         }  # fmt: skip
-        return self._near("walk_clips", {**binds, **filter_binds(filters)}, anchors)
+        return self._near("walk_clips", "walk_clips_exact", {**binds, **filter_binds(filters)}, anchors)
 
     def communities(
         self,
@@ -65,7 +65,7 @@ class Finding:
             "rrf_k": rrf_k,
             "k": k,
         }
-        return self._near("search_communities", {**binds, **filter_binds(filters)}, k)
+        return self._near("search_communities", "search_communities_exact", {**binds, **filter_binds(filters)}, k)
 
     def chunks_of_communities(
         self, communities: Mapping[str, float], vector: Sequence[float], filters: Filters, *, k: int
@@ -78,7 +78,9 @@ class Finding:
 
     def frames(self, vector: Sequence[float], filters: Filters, *, k: int) -> list[dict[str, Any]]:
         """Pictures nearest to a vector of the image-text space: {asset, chunk, camera, at_ms, offset_ms, score}."""
-        return self._near("search_frames", {"vector": list(vector), "k": k, **filter_binds(filters)}, k)
+        return self._near(
+            "search_frames", "search_frames_exact", {"vector": list(vector), "k": k, **filter_binds(filters)}, k
+        )
 
     def rank_graph(
         self, chunks: Sequence[str], entities: Sequence[str], filters: Filters, *, most: int
@@ -98,10 +100,10 @@ class Finding:
         """Vertices (ids) that pass the filters, with embedding and text; of entities only what was known by `not_after`."""
         return list(run(self._db, "subgraph_nodes", ids=list(ids), **filter_binds(filters)))
 
-    def _near(self, name: str, binds: Mapping[str, Any], enough: int) -> list[dict[str, Any]]:
+    def _near(self, name: str, exact: str, binds: Mapping[str, Any], enough: int) -> list[dict[str, Any]]:
         """By the vector index; every vector compared where none can serve, it finds too few, or what a record rests on decides."""
         exactly = are_few(self._db, binds["filters"]) or (
             name == "search_communities" and resolved(self._db, binds["filters"])["deep"]
         )
         found = None if exactly else run_by_vector(self._db, name, **binds)
-        return list(run(self._db, f"{name}_exact", **binds)) if found is None or len(found) < enough else found
+        return list(run(self._db, exact, **binds)) if found is None or len(found) < enough else found

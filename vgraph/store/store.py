@@ -329,7 +329,7 @@ class Store:
             "vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "rrf_k": rrf_k, "vector_weight": weights[0],
             "text_weight": weights[1], **filter_binds(filters),
         }  # fmt: skip
-        found = self._by_legs("hybrid_chunks", binds, leg_k)
+        found = self._by_legs("hybrid_chunks", "hybrid_chunks_exact", binds, leg_k)
         return tuple(
             Hit(row["chunk"], row["score"], {leg: rank for leg, rank in row["ranks"].items() if rank})
             for row in found["hits"]
@@ -344,7 +344,7 @@ class Store:
             "vector": list(vector), "text": text, "k": k, "leg_k": leg_k, "vector_weight": weights[0], "text_weight": weights[1],
             **filter_binds(filters),
         }  # fmt: skip
-        found = self._by_legs("weighted_chunks", binds, leg_k)
+        found = self._by_legs("weighted_chunks", "weighted_chunks_exact", binds, leg_k)
         return tuple(
             Hit(
                 row["chunk"],
@@ -355,11 +355,11 @@ class Store:
             for row in found["hits"]
         )
 
-    def _by_legs(self, name: str, binds: Mapping[str, Any], leg_k: int) -> dict[str, Any]:
+    def _by_legs(self, name: str, exact: str, binds: Mapping[str, Any], leg_k: int) -> dict[str, Any]:
         """By the vector index; every vector compared where none can serve, it finds too few, or few pass the filters."""
         rows = None if are_few(self._db, binds["filters"]) else run_by_vector(self._db, name, **binds)
         found = None if rows is None else one(rows)
-        return one(run(self._db, f"{name}_exact", **binds)) if found is None or found["near"] < leg_k else found
+        return one(run(self._db, exact, **binds)) if found is None or found["near"] < leg_k else found
 
     def chunk_embeddings(self, keys: Sequence[str]) -> dict[str, list[float]]:
         """Embeddings of chunks by key; one that has none is left out."""

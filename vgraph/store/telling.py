@@ -24,6 +24,6 @@ class Telling:
         return list(run(self._db, "entities_of_words", text=text, limit=limit))
 
     def told_by_chunks(self, chunks: Sequence[str], filters: Filters) -> dict[str, Any]:
-        """What chunks (keys) state and mention: {relations, mentions, entities}. Only `not_after` of the filters is looked at."""
+        """What chunks (keys) state and mention: {relations, mentions, entities}."""
         ids = [f"chunks/{key}" for key in chunks]
-        return one(run(self._db, "told_by_chunks", chunks=ids, not_after=filters.not_after))
+        return one(run(self._db, "told_by_chunks", chunks=ids, filters=filters))
