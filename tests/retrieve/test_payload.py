@@ -70,8 +70,8 @@ def reach(records: dict[str, list[dict[str, Any]]], filters: Filters, around: Ar
     nodes |= {
         f"cameras/{c['_key']}" for c in records["cameras"] if filters.cameras is None or c["_key"] in filters.cameras
     }
-    if filters.not_after is not None:
-        known = {m["_to"] for m in records["HAS_ENTITY"] if m["known_ms"] <= filters.not_after}
+    if filters != Filters():
+        known = {m["_to"] for m in records["HAS_ENTITY"] if passing(m, filters)}
         nodes = {id for id in nodes if not id.startswith("entities/") or id in known}
     edges = [
         {**edge, "_id": f"{kind}/{edge['_key']}"}
