@@ -150,6 +150,17 @@ def test_the_conclusion_sees_the_whole_tree(site: Path) -> None:
         assert part in shown
 
 
+def test_the_milestone_of_a_task_is_shown_to_its_conqueror(site: Path) -> None:
+    chat = crew(
+        conqueror=[do_divide(), FOUND, do_answer("x")],
+        divider={**divided("one", "two"), "milestones": ["the name of who took it"]},
+    )
+    steps = asked(site, chat)
+    assert of(steps, Division)[0].milestones == ("the name of who took it",)
+    assert "done when: the name of who took it" in chat.prompts("conqueror")[1]
+    assert "done when" not in chat.prompts("conqueror")[2]
+
+
 def test_each_conqueror_is_shown_what_was_found_before(site: Path) -> None:
     chat = crew(conqueror=[do_divide(), FOUND, do_answer("x")], divider=divided("one", "two"))
     asked(site, chat)

@@ -130,6 +130,11 @@ def test_each_tool_finds_what_it_is_for(box: Toolbox) -> None:
     assert "entities 2" in call("counts_per_interval", types=["person"])
 
 
+def test_transcript_search_finds_what_was_said_and_not_what_was_only_seen(box: Toolbox) -> None:
+    assert text_of(box.call("transcript_search", {"queries": ["forklift"]}, EVERYTHING))
+    assert not box.call("transcript_search", {"queries": ["van"]}, EVERYTHING).items
+
+
 def test_rows_can_be_cited_even_of_queries_that_name_no_clip(box: Toolbox) -> None:
     calls: dict[str, dict[str, Any]] = {
         "co_presence": {}, "dwell": {}, "counts_per_interval": {}, "interval_relations": {"left": "Ana", "right": "Bob"},

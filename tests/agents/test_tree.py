@@ -114,6 +114,11 @@ def test_a_divided_task_ends_as_its_last_subtask_did() -> None:
     ]  # fmt: skip
 
 
+def test_milestones_go_with_the_subtasks_that_have_one() -> None:
+    at = tree.divide(tree.start("q"), ["a", "b"], ["a is known"])
+    assert [task.milestone for task in at.tasks] == ["", "a is known", ""]
+
+
 def test_a_task_divided_into_nothing_is_a_fault_of_the_caller() -> None:
     with pytest.raises(ValueError, match="one or more"):
         tree.divide(tree.start("q"), [])

@@ -18,7 +18,16 @@ _TEXT: Final = {"type": "string"}
 DECIDED: Final = form(
     kind={"type": "string", "enum": ["answer", "tool", "divide"]}, text=_TEXT, tool=_TEXT, arguments={"type": "object"}
 )
-DIVIDED: Final = form(subtasks={"type": "array", "items": _TEXT}, reason=_TEXT)
+DIVIDED: Final = {
+    "type": "object",
+    "properties": {
+        "subtasks": {"type": "array", "items": _TEXT},
+        "milestones": {"type": "array", "items": _TEXT},
+        "reason": _TEXT,
+    },
+    "required": ["subtasks", "reason"],
+    "additionalProperties": False,
+}
 DEEPEST: Final = " This task can not be divided any more."
 
 
@@ -72,11 +81,11 @@ def _asked(run: Run, at: Tree, decision: Decision) -> Generator[None, None, Tree
 def _divided(run: Run, at: Tree, why: str) -> Tree:
     if at.task.depth >= at.max_depth:
         return tree.divide(at, ())
-    subtasks, reason = _subtasks(run, at, why)
-    run.note(Division(at.task.id, subtasks, reason))
-    if not subtasks:
-        return tree.give_up(tree.fail(at, reason or "it cannot be divided"))
-    return tree.divide(at, subtasks)
+    division = _division(run, at, why)
+    run.note(division)
+    if not division.subtasks:
+        return tree.give_up(tree.fail(at, division.reason or "it cannot be divided"))
+    return tree.divide(at, division.subtasks, division.milestones)
 
 
 def outline(at: Tree) -> str:
@@ -95,13 +104,18 @@ def _decided(run: Run, at: Tree) -> Decision:
     value = run.ask(
         "conqueror", DECIDED, check=lambda found: _check_decision(run, found), timezone=run.zone, bounds=showing.bounds(run),
         depth=DEEPEST if task.depth >= at.max_depth else "", tools=showing.tools(run.toolbox), question=quoted(run.question),
-        task=quoted(task.text), memory=showing.memory(run.memory, MEMORY_TOKENS, outline(at)),
+        task=quoted(_told(task)), memory=showing.memory(run.memory, MEMORY_TOKENS, outline(at)),
     )  # fmt: skip
     kind = value["kind"]
     tool, arguments = (value["tool"], value["arguments"]) if kind == "tool" else ("", {})
     decision = Decision(task.id, task.text, kind, value["text"].strip() if kind != "tool" else "", tool, arguments)
     run.note(decision)
     return decision
+
+
+def _told(task: Task) -> str:
+    """A task, and what is there when it is done."""
+    return f"{task.text}\ndone when: {task.milestone}" if task.milestone else task.text
 
 
 def _check_decision(run: Run, value: Mapping[str, Any]) -> None:
@@ -120,8 +134,8 @@ def _check_decision(run: Run, value: Mapping[str, Any]) -> None:
 # --- the divider --------------------------------------------------------------------------------------------------------
 
 
-def _subtasks(run: Run, at: Tree, why: str) -> tuple[tuple[str, ...], str]:
-    """The subtasks of the current task, and why; none where it cannot be divided."""
+def _division(run: Run, at: Tree, why: str) -> Division:
+    """The subtasks of the current task with their milestones, and why; none where it cannot be divided."""
     try:
         value = run.ask(
             "divider", DIVIDED, check=lambda found: _check_division(run, at, found), most=run.kit.options.subtasks,
@@ -129,8 +143,10 @@ def _subtasks(run: Run, at: Tree, why: str) -> tuple[tuple[str, ...], str]:
         )  # fmt: skip
     except Unanswered as fault:
         run.warnings.append(str(fault))
-        return (), str(fault)
-    return tuple(each.strip() for each in value["subtasks"]), value["reason"].strip()
+        return Division(at.task.id, (), str(fault))
+    subtasks = tuple(each.strip() for each in value["subtasks"])
+    milestones = tuple(each.strip() for each in value.get("milestones", ()))[: len(subtasks)]
+    return Division(at.task.id, subtasks, value["reason"].strip(), milestones)
 
 
 def _check_division(run: Run, at: Tree, value: Mapping[str, Any]) -> None:

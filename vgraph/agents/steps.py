@@ -165,11 +165,12 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The subtasks of a task; none, and a reason, where it cannot be divided."""
+    """The subtasks of a task, and what is there when each is done; none, and a reason, where it cannot be divided."""
 
     node: int
     subtasks: tuple[str, ...]
     reason: str = ""
+    milestones: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

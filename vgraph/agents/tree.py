@@ -22,7 +22,9 @@ MAX_DEPTH = "max depth"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A node: the root has depth 0. `result` is what came of it; of a failed one, the error. `criticism` is why its last try failed."""
+    """A node: the root has depth 0. `result` is what came of it; of a failed one, the error. `criticism` is why its last try failed,
+    `milestone` what is there when it is done, where its divider says so.
+    """
 
     id: int
     parent: int | None
@@ -31,6 +33,7 @@ class Task:
     status: Status = "waiting"
     result: str = ""
     criticism: str = ""
+    milestone: str = ""
     divided: bool = False
 
 
@@ -86,15 +89,19 @@ def give_up(tree: Tree) -> Tree:
     return _on(_in(tree, "failed"))
 
 
-def divide(tree: Tree, subtasks: Sequence[str]) -> Tree:
-    """The current task becomes these; at the greatest depth it fails instead, and no rescuer is asked. Raises ValueError without any."""
+def divide(tree: Tree, subtasks: Sequence[str], milestones: Sequence[str] = ()) -> Tree:
+    """The current task becomes these, with their milestones in the same order where they have any.
+
+    At the greatest depth it fails instead, and no rescuer is asked. Raises ValueError without any subtask.
+    """
     task = _in(tree, "running").task
     if task.depth >= tree.max_depth:
         return _on(_ended(tree, "failed", MAX_DEPTH))
     if not subtasks:
         raise ValueError("a task is divided into one or more")
     first = len(tree.tasks)
-    made = tuple(Task(first + n, task.id, text, task.depth + 1) for n, text in enumerate(subtasks))
+    done = [*milestones, *[""] * len(subtasks)]
+    made = tuple(Task(first + n, task.id, text, task.depth + 1, milestone=done[n]) for n, text in enumerate(subtasks))
     marked = _changed(tree, divided=True)
     return _on(replace(marked, tasks=(*marked.tasks, *made)))
 
