@@ -223,6 +223,7 @@ class VGraph:
         camera_pattern: str | None = None,
         start: str | datetime | None = None,
         tz: str | None = None,
+        tags: Sequence[str] = (),
         retry_failed: bool = False,
         report: Advance = lambda progress: None,
         failed: Failed | None = None,
@@ -233,11 +234,12 @@ class VGraph:
         At the end the graph derives what it can from what is new (see `derive`), which is told to `derived`.
 
         `start` is the time of the first frame: a datetime or ISO 8601 text, naive ones in `tz`. `camera_pattern` is a regular expression
-        that finds the camera's name in a file's path (its group `camera`, else its first group, else all it matches). With `retry_failed`
+        that finds the camera's name in a file's path (its group `camera`, else its first group, else all it matches). `tags` are
+        added to the documents', to ask for later. With `retry_failed`
         only documents that a model failed on are made again, those of `paths` or all. A file that cannot be read is told to `failed` and
         passed over; without `failed` it raises MediaError. Raises BudgetReached when the cap of tokens or money allows no further call.
         """
-        items = self._items(paths, camera, camera_pattern, start, tz, retry_failed)
+        items = self._items(paths, camera, camera_pattern, start, tz, retry_failed, _tags(tags))
         site = self._site(report)
         yield from ingest_all(items, site, at_once=self.settings.flow.videos_at_once, failed=failed)
         derived(self._derive(site.shared, report))
@@ -296,18 +298,19 @@ class VGraph:
         start: str | datetime | None,
         tz: str | None,
         retry_failed: bool,
+        tags: tuple[str, ...] = (),
     ) -> list[Item]:
         _check_text("the camera's name", camera)
         start_ms = None if start is None else moment(start, tz or "UTC")
         videos = self._videos(paths, start_ms is not None)
         if retry_failed:
             return [
-                Item(Path(row["uri"]), Asked(self._store_label(row["camera"]), None, tz), again=True)
+                Item(Path(row["uri"]), Asked(self._store_label(row["camera"]), None, tz, tags), again=True)
                 for row in self._store.ledgers.failed_documents()
                 if not videos or Path(row["uri"]) in videos
             ]
         named = cameras_of(videos, camera_pattern) if camera_pattern else [camera] * len(videos)
-        return [Item(_text(path), Asked(name, start_ms, tz)) for path, name in zip(videos, named, strict=True)]
+        return [Item(_text(path), Asked(name, start_ms, tz, tags)) for path, name in zip(videos, named, strict=True)]
 
     def _store_label(self, camera: str) -> str:
         return str((self._store.camera(camera) or {"label": camera})["label"])
@@ -699,6 +702,11 @@ class VGraph:
         """Camera key -> time zone."""
         return {camera["_key"]: camera["tz"] for camera in self._store.cameras()}
 
+    def tag(self, document: str, add: Sequence[str] = (), *, remove: Sequence[str] = ()) -> list[str]:
+        """Add and take away tags of a document; its tags now. Raises NotFoundError."""
+        self._document(document)
+        return self._store.tag(document, _tags(add), _tags(remove))
+
     def delete(self, document: str) -> dict[str, int]:
         """Remove a document, all that hangs on it and its frames; counts removed by collection."""
         deletion = self._store.removal.document(document, also=self.assets.delete)
@@ -942,6 +950,15 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """Tags as they are kept. Raises UserError for one that is empty."""
+    for tag in tags:
+        _check_text("the tag", tag)
+        if not tag.strip():
+            raise UserError("a tag is empty: give a word, such as night")
+    return tuple(sorted({tag.strip() for tag in tags}))
 
 
 def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:

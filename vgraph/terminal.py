@@ -500,7 +500,8 @@ def documents(found: Sequence[Mapping[str, Any]], zones: Mapping[str, str]) -> N
         facts = f"{document['camera_label']:{width}}  {_started(document, zones):23}  {clock(document['duration_ms'])}"
         state = "" if document["state"] == "complete" else "  [yellow]unfinished[/]"
         out.print(f"[bold]{document['_key']}[/]  {escape(facts)}  {document['chunks']} chunks{state}")
-        out.print(f"    {escape(document['title'])}")
+        tags = "".join(f"  #{tag}" for tag in document.get("tags") or ())
+        out.print(f"    {escape(document['title'] + tags)}")
 
 
 def clock_facts(facts: Mapping[str, Any]) -> None:

@@ -353,6 +353,7 @@ class Sidecars:
     camera: CameraInfo | None = None
     start_ms: int | None = None
     title: str | None = None
+    tags: tuple[str, ...] = ()
     captions: tuple[Caption, ...] = ()
     utterances: tuple[Utterance, ...] = ()
     detections: Sequence[Detection] = ()

@@ -205,6 +205,11 @@ BINDS: dict[str, dict[str, Any]] = {
     },
     "recorded_days": {"cameras": ["dock"], "start_ms": 0, "end_ms": 5000},
     "tagged_documents": {"tags": ["night"]},
+    "tag_document": {"key": "one", "add": ["night"], "remove": []},
+    "tell_senses": {"document": "one"},
+    "tell_mentions": {"document": "one"},
+    "tell_links": {"document": "one"},
+    "tell_frames": {"document": "one"},
     "unknown_terms": {"tags": ["night"], "entity_types": ["person"], "relation_types": ["gives"], "speakers": ["ada"]},
     "update_camera": {"key": "dock", "values": {}},
     "update_document": {"key": "one", "values": {}},
@@ -285,6 +290,11 @@ INTENDED: dict[str, set[str]] = {
     "passing_chunks": {"to_start", "type_start", "relation"},
     "recorded_days": {"camera_start"},
     "tagged_documents": {"tags"},
+    "tag_document": {"primary"},
+    "tell_senses": {"document_index", "document_start"},
+    "tell_mentions": {"document"},
+    "tell_links": {"document"},
+    "tell_frames": {"document_at"},
     "unknown_terms": {"tags", "type_name", "relation", "speaker"},
     "assets_of_chunks": {"primary", "chunk", "document_index"},
     "chunks_before": {"document_index"},
@@ -491,7 +501,7 @@ def used(nodes: list[dict[str, Any]]) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", sorted(BINDS))
 def test_every_query_runs(name: str, filled: Store) -> None:
-    if not name.startswith(("remove", "write", "merge", "update", "copy", "move", "touch")):
+    if not name.startswith(("remove", "write", "merge", "update", "copy", "move", "touch", "tag", "tell")):
         database: Any = filled._db
         list(database.aql.execute(query(name).text, bind_vars=binds(name)))
 

@@ -112,6 +112,37 @@ def test_the_schema_is_made_once_and_opening_again_changes_nothing(tmp_path: Pat
             assert set(store.counts()) == set(schema.collection_names())
 
 
+def test_a_graph_of_an_earlier_schema_learns_what_filters_ask_for(tmp_path: Path) -> None:
+    url = f"embedded:{tmp_path / 'g.sqlite'}"
+    with Store.open(connect(url, "vgraph")) as store:
+        store.apply(corpus("one", "dock", 3))
+        said = {
+            "_key": "u",
+            "document": "one",
+            "camera": "dock",
+            "speaker": "ada",
+            "offset_ms": 1200,
+            "end_offset_ms": 1300,
+        }
+        store.apply(GraphDelta({"utterances": ({**said, "text": "hallo", "start_ms": 1200, "end_ms": 1300},)}))
+        store._put_meta("schema", {"version": 1, "language": "en"})
+        assert store.chunks_during(Filters(modalities=("caption",)), limit=9) == []
+    with Store.open(connect(url, "vgraph")) as store:
+        assert len(store.chunks_during(Filters(modalities=("caption",)), limit=9)) == 3
+        assert store.chunks_during(Filters(speakers=("ada",)), limit=9) == ["one-0001"]
+        assert len(store.chunks_during(Filters(entity_types=("person",)), limit=9)) == 3
+        everybody = [f"entities/p{n}" for n in range(5)]
+        assert len(store.match_relations(everybody, None, None, Filters(entity_types=("person",)), limit=99)) == 3
+
+
+def test_a_tag_is_added_found_and_taken_away(filled: Store) -> None:
+    assert filled.tag("one", ["night", "alarm"]) == ["alarm", "night"]
+    assert {key[:3] for key in filled.chunks_during(Filters(tags=("night",)), limit=99)} == {"one"}
+    assert filled.tag("one", [], ["night"]) == ["alarm"]
+    assert filled.chunks_during(Filters(tags=("night",)), limit=99) == []
+    assert filled.unknown_terms({"tags": ["night", "alarm"]})["tags"] == ["night"]
+
+
 def test_another_language_than_the_databases_is_refused(tmp_path: Path) -> None:
     url = f"embedded:{tmp_path / 'g.sqlite'}"
     Store.open(connect(url, "vgraph"), "de").close()

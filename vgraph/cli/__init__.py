@@ -48,7 +48,7 @@ COMMANDS = (
     ingest.demo, ingest.ingest, ingest.watch,
     ask.search, ask.ask, ask.relations, ask.subgraph,
     derive.derive, derive.communities,
-    graph.documents, clock.coverage, graph.ledger, graph.delete, graph.retention, graph.check, graph.aql,
+    graph.documents, clock.coverage, graph.ledger, graph.tag, graph.delete, graph.retention, graph.check, graph.aql,
     machine.doctor, machine.serve,
 )  # fmt: skip
 """In the order of the help."""

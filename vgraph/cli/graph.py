@@ -49,6 +49,21 @@ def ledger(
         terminal.ledger(rows)
 
 
+def tag(
+    document: Annotated[str, typer.Argument(help="The document's key, as `vgraph documents` lists it.")],
+    tags: Annotated[list[str] | None, typer.Argument(metavar="TAG...", help="Tags to add.")] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="A tag to take away; may be repeated.")] = None,
+    json: Json = False,
+) -> None:
+    """Tag a document, to ask only of it and its like (`--tag`); without tags it shows those it has."""
+    with opened() as graph:
+        now = graph.tag(document, tags or (), remove=remove or ())
+    if json:
+        print_json(now)
+    else:
+        sys.stdout.write(" ".join(now) + "\n")
+
+
 def delete(
     document: Annotated[str | None, typer.Argument(help="The document's key, as `vgraph documents` lists it.")] = None,
     camera: Annotated[

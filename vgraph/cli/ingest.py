@@ -60,6 +60,7 @@ def ingest(
     ] = None,
     start: Annotated[str | None, typer.Option("--start", help="When the first frame was recorded, ISO 8601.")] = None,
     tz: Zone = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag of the documents; may be repeated.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what it would take: video, calls, tokens, money, disk.")
     ] = False,
@@ -95,7 +96,7 @@ def ingest(
         if dry_run:
             _estimated(graph, paths or [], what, json)
         else:
-            _ingested(graph, paths or [], {**what, "retry_failed": retry_failed}, json)
+            _ingested(graph, paths or [], {**what, "tags": tag or (), "retry_failed": retry_failed}, json)
     if exits:
         raise exits[0]
 

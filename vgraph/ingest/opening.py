@@ -47,11 +47,12 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the caller says of a video: its camera, the UTC time of its first frame, the camera's zone."""
+    """What the caller says of a video: its camera, the UTC time of its first frame, the camera's zone, its tags."""
 
     camera: str | None = None
     start_ms: int | None = None
     tz: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 UNASKED = Asked()
@@ -64,7 +65,9 @@ def open_job(video: Video, seal: Seal, asked: Asked, site: Site, notes: Notes, *
     store, key = site.store, camera_key(info.label)
     document = document_key(video.content_hash, key)
     record = camera_record(key, info, store.camera(key))
-    start = start_of(store.document(document), asked.start_ms, meta, video, record["tz"])
+    known = store.document(document)
+    tags = tuple(sorted({*((known or {}).get("tags") or ()), *asked.tags, *meta.tags}))
+    start = start_of(known, asked.start_ms, meta, video, record["tz"])
     if start.source is StartSource.unknown and site.options.burnt_in and site.tools.reader:
         start = _seen_start(video, record["tz"], site.tools.reader, notes) or start
     if start.source is StartSource.unknown:
@@ -76,7 +79,9 @@ def open_job(video: Video, seal: Seal, asked: Asked, site: Site, notes: Notes, *
     sidecars = _within(_beside(video, known_start, site.options), video.duration_ms)
     job = made_job(video, seal, place, sidecars, site, notes, again=again)
     if not job.done(COMPLETE, "chunks"):
-        store.apply(document_delta(place, record, _vertex(job, start)))
+        store.apply(document_delta(place, record, {**_vertex(job, start), "tags": list(tags)}))
+    elif tags != tuple((known or {}).get("tags") or ()):
+        store.tag(document, tags)
     return job
 
 

@@ -3,7 +3,7 @@
 `<stem>.vtt .ass .srt`, `<stem>.captions.jsonl`, detections in the forms of DETECTIONS, `<stem>.meta.json`:
 
     {"camera": {"label": "Dock", "place": "Harbour", "tz": "Europe/Berlin", "clock_offset_ms": -1500, "position": [3, 4]},
-     "start": "2026-03-02T08:00:00Z", "title": "Monday"}
+     "start": "2026-03-02T08:00:00Z", "title": "Monday", "tags": ["night"]}
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class _Meta(BaseModel):
     camera: _Camera | None = None
     start: str | None = None
     title: str | None = None
+    tags: tuple[Text, ...] = ()
 
 
 def read_sidecars(path: Path, picture: VideoTrack, *, start_ms: int | None = None, streams: bool = False) -> Sidecars:
@@ -82,6 +83,7 @@ def read_sidecars(path: Path, picture: VideoTrack, *, start_ms: int | None = Non
         camera=meta.camera,
         start_ms=meta.start_ms,
         title=meta.title,
+        tags=meta.tags,
         captions=found.read(".captions.jsonl", lambda file, warnings: read_captions(file, start_ms, warnings)),
         utterances=found.speech() or (found.inside() if streams else ()),
         detections=found.detections(lambda file, warnings: _detected(file, picture, start_ms, names, warnings)),
@@ -156,7 +158,7 @@ def beside(path: Path, ending: str) -> Path:
 
 
 def read_meta(path: Path) -> Sidecars:
-    """Camera, start and title of the meta JSON beside the video at `path`; a start without a zone is in the camera's.
+    """Camera, start, title and tags of the meta JSON beside the video at `path`; a start without a zone is in the camera's.
 
     Reading this first gives the start that `read_sidecars` may need. Raises SidecarError when it is not as drawn above.
     """
@@ -165,7 +167,7 @@ def read_meta(path: Path) -> Sidecars:
         return Sidecars()
     meta = _checked_meta(file)
     camera = CameraInfo(**meta.camera.model_dump()) if meta.camera else None
-    return Sidecars(camera, _start(file, meta), meta.title, files=(file,))
+    return Sidecars(camera, _start(file, meta), meta.title, meta.tags, files=(file,))
 
 
 def _checked_meta(file: Path) -> _Meta:

@@ -9,7 +9,7 @@ from vgraph.errors import StoreError
 from vgraph.store.resources import bodies
 from vgraph.store.translate import translated
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 META = "vgraph_meta"
 MADE_MEANWHILE = frozenset({1200, 1207, 1921, 1925})
 """A conflict, a collection, view or graph of that name: somebody else makes the same schema at this moment."""

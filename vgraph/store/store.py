@@ -154,6 +154,8 @@ class Store:
         stored = self.meta("schema")
         if stored is None or stored["version"] != schema.SCHEMA_VERSION:
             schema.ensure_schema(self._db, language)
+            if stored is not None:
+                self._tell_senses()
             stored = {"version": schema.SCHEMA_VERSION, "language": language}
             self._put_meta("schema", stored)
         if stored["language"] != language:
@@ -161,6 +163,12 @@ class Store:
                 f"this database stems text as {stored['language']!r}, the setting VGRAPH_INGEST__LANGUAGE says {language!r}: "
                 f"use {stored['language']!r}, or another database"
             )
+
+    def _tell_senses(self) -> None:
+        """Add what filters ask for to a graph of an earlier schema; what has it is passed over."""
+        for document in self.documents():
+            for name in ("tell_senses", "tell_mentions", "tell_links", "tell_frames"):
+                run(self._db, name, document=document["_key"])
 
     def meta(self, key: str) -> dict[str, Any] | None:
         """A fact the database keeps about itself (`schema`, `embedding_text`, `embedding_image`)."""
@@ -264,6 +272,11 @@ class Store:
 
     def _transaction(self, write: Sequence[str]) -> Transaction:
         return Transaction(self._db, write)
+
+    def tag(self, document: str, add: Sequence[str], remove: Sequence[str] = ()) -> list[str]:
+        """Add and take away tags of a document (key); its tags now. None of a document that is not there."""
+        rows = run(self._db, "tag_document", key=document, add=list(add), remove=list(remove))
+        return next(iter(rows), [])
 
     # --- reading --------------------------------------------------------------------------------------------------------
 
