@@ -16,6 +16,7 @@ NAMES_READ = 200
 """Entities that are looked at for the names in a question."""
 MOST_CLIPS = 1_500
 """Clips that one question may read."""
+NEXT_MS = 30_000
 JOIN_MS = 2_000
 """Gaps between recordings that count as none."""
 
@@ -98,8 +99,9 @@ class Facts:
 
 
 def _within(row: Mapping[str, Any], filters: Filters) -> bool:
-    return (filters.start_ms is None or row["end_ms"] > filters.start_ms) and (
-        filters.end_ms is None or row["start_ms"] < filters.end_ms
+    """Whether a row tells of the asked time or of what is next to it: whether an event began in time is seen by all that tells of it."""
+    return (filters.start_ms is None or row["end_ms"] > filters.start_ms - NEXT_MS) and (
+        filters.end_ms is None or row["start_ms"] < filters.end_ms + NEXT_MS
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from vgraph.agents.rules import telling
 from vgraph.agents.rules.ground import Ground, asks_state
+from vgraph.agents.rules.voices import conversation
 from vgraph.retrieve.clauses import Argument
 from vgraph.retrieve.events import Event, Filler, Source, anonymous
 from vgraph.retrieve.matching import Match, Pattern, answers, happened_at, of_kind
@@ -154,7 +155,8 @@ def where(asking: Asking) -> Result:
         return NOTHING
     places = [_place(match.event, asking) for match in found]
     distinct = list(dict.fromkeys(places))[:MOST_TOLD]
-    head = telling.claim(f"{_capital(telling.listed(distinct))}. {telling.tell(found[0].event)}", _sources(found))
+    told = telling.moment(found[0].event) if asking.question.camera_asked else telling.placed(found[0].event)
+    head = telling.claim(f"{_capital(telling.listed(distinct))}. {_capital(told)}", _sources(found))
     return Result(_distinct((head, *_told(found[1:]))), _sure(found) * (1 if len(distinct) == 1 else 0.8))
 
 
@@ -165,22 +167,10 @@ def _place(event: Event, asking: Asking) -> str:
     told = [filler.text for filler in event.roles.get("place", ()) if filler.type == "location" or filler.text]
     if told:
         return f"the {told[0]}"
-    stood = _stood(event, asking)
+    stood = asking.ground.stood(event)
     if stood:
-        return f"the {stood}"
+        return f"the {stood.place}"
     return "the " + asking.ground.places.get(event.sources[0].chunk.camera, event.sources[0].chunk.camera_label)
-
-
-def _stood(event: Event, asking: Asking) -> str:
-    """Where somebody of an event is told to be in the captions next to it."""
-    keys = {key for filler in event.roles.get("agent", ()) for key in filler.keys}
-    clips = [source.chunk.id for source in event.sources]
-    near = [
-        s for s in asking.ground.seen(clips) if s.said and s.who.keys & keys
-        and s.start_ms < event.end_ms + 12_000 and s.end_ms > event.start_ms - 12_000
-    ]  # fmt: skip
-    middle = (event.start_ms + event.end_ms) // 2
-    return min(near, key=lambda s: abs((s.start_ms + s.end_ms) // 2 - middle)).place if near else ""
 
 
 def _where_was(asking: Asking) -> Result:
@@ -206,11 +196,23 @@ def how_long(asking: Asking) -> Result:
     if not found:
         return NOTHING
     exact = [match for match in found if match.event.exact] or found
-    total = sum(match.event.end_ms - match.event.start_ms for match in exact)
-    about = "" if exact[0].event.exact else "At most "
+    lengths = [_length(match.event, asking.ground) for match in exact]
+    total = sum(length for length, _ in lengths)
+    about = "" if all(known for _, known in lengths) else "About "
     each = f" in all, {len(exact)} times" if len(exact) > 1 else ""
     head = telling.claim(f"{about}{telling.length(total)}{each}. {telling.tell(exact[0].event)}", _sources(exact))
     return Result(_distinct((head, *_told(exact[1:]))), _sure(exact), f"{len(exact)} stretches")
+
+
+def _length(event: Event, ground: Ground) -> tuple[int, bool]:
+    """How long an event lasted, and whether that is known: where its own times are, or what those who talk are heard to say in it."""
+    if event.exact:
+        return event.end_ms - event.start_ms, True
+    if event.senses & MUTUAL:
+        heard_ = conversation(event, ground)
+        if heard_ is not None:
+            return heard_[1] - heard_[0], True
+    return event.end_ms - event.start_ms, False
 
 
 def _how_long_there(asking: Asking) -> Result:
@@ -478,6 +480,8 @@ def _sightings(asking: Asking) -> list[Sighting]:
     else:
         clips = ground.clips_of_time(wanted)
     seen = ground.seen(clips)
+    if asking.event is not None and asking.question.around is not None and asking.question.around.how == "during":
+        seen = _at_the_time(seen, asking.event)
     low, high = ground.filters.start_ms, ground.filters.end_ms
     seen = [s for s in seen if (low is None or s.end_ms > low) and (high is None or s.start_ms < high)]
     for place in wanted.places:
@@ -485,6 +489,16 @@ def _sightings(asking: Asking) -> list[Sighting]:
     if subjects:
         seen = [s for s in seen if any(a.mention and s.who.keys & a.mention.keys for a in subjects)]
     return seen
+
+
+def _at_the_time(seen: Sequence[Sighting], event: Event) -> list[Sighting]:
+    """Who was there when something happened: what tells of the middle of it counts, and not who came a moment later."""
+    middle = (event.start_ms + event.end_ms) // 2
+    later = {
+        key for s in seen if s.source.exact and s.start_ms >= event.end_ms for key in s.who.keys
+    } - {key for s in seen if s.source.exact and s.start_ms < event.end_ms for key in s.who.keys}  # fmt: skip
+    near = [s for s in seen if s.start_ms <= middle < s.end_ms]
+    return [s for s in near if s.source.exact or not s.who.keys & later]
 
 
 def happenings(asking: Asking) -> Result:

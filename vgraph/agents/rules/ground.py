@@ -11,7 +11,7 @@ from vgraph.retrieve.clauses import Argument, Mention
 from vgraph.retrieve.events import Event, events
 from vgraph.retrieve.facts import Covered, Facts, Told
 from vgraph.retrieve.matching import ALIKE, Match, Pattern, matches, verb_score
-from vgraph.retrieve.presence import Sighting, sightings
+from vgraph.retrieve.presence import Sighting, is_at, sightings
 from vgraph.retrieve.verbs import STATES
 from vgraph.types import Evidence, EvidenceChunk, Filters
 
@@ -20,7 +20,10 @@ NEAR = 0.6
 """Least cosine of two verb phrases, of which one is in no list, to be taken for each other."""
 LONGEST_MS = 6 * 3_600_000
 """Without an entity to look for, a span up to this long is read whole; a longer one by what search finds in it."""
-NEIGHBOURHOOD_MS = 30 * 60_000
+NEXT_MS = 12_000
+"""How far the captions next to an event are from it."""
+CLOCK_MS = 500
+"""How much earlier than the asked time an event may be told to begin: clocks and observers are a little off."""
 
 
 @dataclass(slots=True)
@@ -62,8 +65,33 @@ class Ground:
         else:
             every = events(told)
             found = matches(wanted, every, self._near(wanted, every))
+        found = [match for match in found if self._in_time(match.event) and self._there(wanted, match.event)]
         plain = [match for match in found if verb_score(wanted, match.event, {}) >= ALIKE]
         return plain or found
+
+    def _in_time(self, event: Event) -> bool:
+        """Whether an event began in the asked time; one that only a caption tells of, whether the middle of that lies in it."""
+        low, high = self.filters.start_ms, self.filters.end_ms
+        begun = event.start_ms if event.exact else (event.start_ms + event.end_ms) // 2
+        return (low is None or begun >= low - CLOCK_MS) and (high is None or begun < high)
+
+    def _there(self, wanted: Pattern, event: Event) -> bool:
+        """Of an event whose place no sentence tells, where those who take part are told to stand decides before what a camera sees."""
+        places = [place for place in wanted.places if place.mention and place.mention.type != "camera"]
+        if not places or any(filler.type == "location" for filler in event.roles.get("place", ())):
+            return True
+        stood = self.stood(event)
+        return stood is None or all(is_at(place, stood) for place in places)
+
+    def stood(self, event: Event) -> Sighting | None:
+        """Where somebody of an event is told to be in the captions next to it; None where none tells."""
+        keys = {key for role in ("agent", "with") for filler in event.roles.get(role, ()) for key in filler.keys}
+        near = [
+            s for s in self.seen([source.chunk.id for source in event.sources])
+            if s.said and s.who.keys & keys and s.start_ms < event.end_ms + NEXT_MS and s.end_ms > event.start_ms - NEXT_MS
+        ]  # fmt: skip
+        middle = (event.start_ms + event.end_ms) // 2
+        return min(near, key=lambda s: abs((s.start_ms + s.end_ms) // 2 - middle), default=None)
 
     def every(self, wanted: Pattern | None) -> list[Event]:
         """All events in the clips of whom and what a pattern names."""

@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from vgraph.agents.rules import telling
 from vgraph.agents.rules.forms import NOTHING, Result
 from vgraph.agents.rules.ground import Ground, digits
+from vgraph.agents.rules.voices import Said, lines
 from vgraph.retrieve.clauses import verb_lemma
-from vgraph.retrieve.events import Source
 from vgraph.retrieve.pack import wall
 from vgraph.retrieve.understanding import Question
 from vgraph.retrieve.verbs import senses
 from vgraph.retrieve.words import content_words
-from vgraph.types import EvidenceChunk, Line
 
 COVERED = 0.75
 """The share of a question's content words that a line has to hold; all of its numbers and names at any rate."""
-_SPEAKER = re.compile(r"^(?P<speaker>[^:]{1,80}):\s+(?P<text>.+)$", re.DOTALL)
 _SPEECH = frozenset(["say", "ask", "answer", "talk"])
 MOST = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    speaker: str
-    text: str
-    chunk: EvidenceChunk
-    line: Line
-
-    @property
-    def source(self) -> Source:
-        zero = self.chunk.start_ms - self.chunk.offset_ms
-        return Source(self.chunk, self.line, zero + self.line.offset_ms, zero + self.line.end_offset_ms, exact=True)
 
 
 def about_speech(question: Question) -> bool:
@@ -58,7 +42,7 @@ def said(question: Question, ground: Ground) -> Result:
         share = _share(_less(body, [m.text for m in speakers]), line)
         if share >= COVERED:
             found.append((share, line))
-    best = [line for share, line in sorted(found, key=lambda pair: (-pair[0], pair[1].source.start_ms))]
+    best = [line for _, line in sorted(found, key=lambda pair: (-pair[0], pair[1].source.start_ms))]
     return _result(best, speakers_first=question.form == "who")
 
 
@@ -77,18 +61,6 @@ def _clips(question: Question, ground: Ground) -> Sequence[str]:
     found = tuple(chunk.id for chunk in ground.search(question.body, ground.filters).chunks)
     spanned = ground.filters.start_ms is not None and ground.filters.end_ms is not None
     return tuple(dict.fromkeys((*found, *(ground.clips_of_time() if spanned else ()))))
-
-
-def lines(chunks: Sequence[EvidenceChunk]) -> Iterator[Said]:
-    """Speech, each line once."""
-    seen = set()
-    for chunk in chunks:
-        for line in chunk.lines:
-            key = (chunk.document, line.offset_ms, line.text)
-            if line.modality == "speech" and key not in seen:
-                seen.add(key)
-                named = _SPEAKER.match(line.text)
-                yield Said(named["speaker"] if named else "", named["text"] if named else line.text, chunk, line)
 
 
 def _without_verbs_of_speech(text: str) -> str:
@@ -122,11 +94,16 @@ def _is(speaker: str, *names: str) -> bool:
 def _result(best: Sequence[Said], *, speakers_first: bool) -> Result:
     if not best:
         return NOTHING
-    claims = [telling.claim(_told(line, speakers_first=speakers_first), [line.source]) for line in best[:MOST]]
+    claims = [telling.claim(_told(line), [line.source]) for line in best[:MOST]]
+    if speakers_first:
+        who = telling.listed(list(dict.fromkeys(line.speaker or "somebody" for line in best[:MOST])))
+        claims.insert(0, telling.claim(f"{who} said so ({_at(best[0])}).", [line.source for line in best[:MOST]]))
     return Result(tuple(claims), 0.8)
 
 
-def _told(line: Said, *, speakers_first: bool) -> str:
-    at = f"{wall(line.source.start_ms, line.chunk.tz)}, camera {line.chunk.camera_label}"
-    who = line.speaker or "somebody"
-    return f"{who} ({at}): “{line.text}”" if speakers_first else f"{who} said: “{line.text}” ({at})"
+def _told(line: Said) -> str:
+    return f"{line.speaker or 'somebody'} said: “{line.text}” ({_at(line)})"
+
+
+def _at(line: Said) -> str:
+    return f"{wall(line.source.start_ms, line.chunk.tz)}, camera {line.chunk.camera_label}"

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from vgraph.agents.cite import cite
 from vgraph.retrieve.events import Event, Filler, Source
 from vgraph.retrieve.pack import wall
-from vgraph.retrieve.presence import Sighting
 from vgraph.types import Citation, Claim, Line
 
 MOST_CITATIONS = 4
@@ -106,6 +105,6 @@ def tell(event: Event) -> str:
     return f"{moment(event)}, {seen_by(event)}: {quote(event)}"
 
 
-def sighted(sighting: Sighting) -> str:
-    chunk = sighting.source.chunk
-    return f"{wall(sighting.start_ms, chunk.tz)}, camera {chunk.camera_label}"
+def placed(event: Event) -> str:
+    """An event in one line without the cameras, whose names are often those of places."""
+    return f"{moment(event)}: {quote(event)}"
