@@ -232,15 +232,18 @@ def test_narrowed_filters_let_through_what_both_do(
 
 
 @given(FILTERS)
-def test_any_other_side_of_the_outer_filters_stays(inner: Filters) -> None:
-    outer = Filters(places=("yard",), speakers=("Ana",), time_of_day=(60, 120), weekdays=(1,), entities=("e",))
-    cut = narrowed(outer, replace(inner, places=("roof",), speakers=("Bob",), weekdays=(2,)))
-    assert (cut.places, cut.speakers, cut.time_of_day, cut.weekdays, cut.entities) == (
-        ("yard",),
+def test_every_side_of_the_outer_filters_holds(inner: Filters) -> None:
+    outer = Filters(
+        places=("yard",), speakers=("Ana",), time_of_day=(60, 120), weekdays=(1, 2), entities=("e",), as_of=5
+    )
+    cut = narrowed(outer, replace(inner, places=("roof",), speakers=("Ana", "Bob"), weekdays=(2, 3), as_of=9))
+    assert (cut.places, cut.speakers, cut.time_of_day, cut.weekdays, cut.entities, cut.as_of) == (
+        (),
         ("Ana",),
         (60, 120),
-        (1,),
+        (2,),
         ("e",),
+        5,
     )
 
 

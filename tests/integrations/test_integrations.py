@@ -52,6 +52,16 @@ def test_a_llama_index_retriever_gives_chunks_with_camera_and_clip(graph: VGraph
     assert nodes[0].node.metadata["camera"] == "dock" and nodes[0].node.metadata["uri"].endswith("clip.mp4")
 
 
+def test_a_llama_index_query_engine_answers_with_the_chunks_it_cites(graph: VGraph) -> None:
+    pytest.importorskip("llama_index.core", reason="needs the extra llama-index")
+    from vgraph.integrations.llama_index import VGraphQueryEngine
+
+    answer = VGraphQueryEngine(graph=graph, agent="auto").query("Who hands over crate 25?")
+    assert answer.metadata is not None and answer.metadata["status"] == "answered"
+    assert answer.source_nodes[0].node.metadata["camera"] == "dock"
+    assert graph.read_run(answer.metadata["run"])["run"]["agent"] == "auto"
+
+
 def test_an_mcp_server_asks_and_refuses_to_write(graph: VGraph) -> None:
     pytest.importorskip("mcp", reason="needs the extra mcp")
     from vgraph.integrations.mcp import server
@@ -62,6 +72,7 @@ def test_an_mcp_server_asks_and_refuses_to_write(graph: VGraph) -> None:
         return str(asyncio.run(made.call_tool(tool, arguments)))
 
     assert "crate 25" in call("ask", question="Who hands over crate 25?")
+    assert "crate 25" in call("ask", question="Who hands over crate 25?", agent="plan", choices=["Ana", "Bob"])
     assert "dock" in call("cameras")
     before = graph.info()["counts"]
     with pytest.raises(Exception, match="would change"):
