@@ -548,7 +548,7 @@ def test_explain_tells_the_queries_and_they_give_the_same_rows_again(inside: Pat
     told = value("search", "Who handed over crate 25 before 10:00?", "--explain")
     assert told["evidence"]["understood"]["time"] == "before 10:00" and told["evidence"]["way"] == "chunks"
     names = [query["name"] for query in told["queries"]]
-    assert "hybrid_chunks" in names and "expand_entities" in names
+    assert "weighted_chunks" in names and "expand_entities" in names
     for query in told["queries"]:
         binds = [
             f"{'@@' if name.startswith('@') else ''}{name.lstrip('@')}={json.dumps(v)}"
@@ -557,16 +557,16 @@ def test_explain_tells_the_queries_and_they_give_the_same_rows_again(inside: Pat
         again = value("aql", query["text"], *(word for bind in binds for word in ("--bind", bind)))
         assert len(again) == query["rows"]
     shown = run("search", "Who handed over crate 25 before 10:00?", "--explain").stdout
-    assert "hybrid_chunks" in shown and "float[" in shown and "FOR c IN vgraph_search" in shown
+    assert "weighted_chunks" in shown and "float[" in shown and "FOR c IN vgraph_search" in shown
     stages = {stage["name"]: stage for stage in told["stages"]}
-    legs = stages["legs, fused by rrf"]["rows"]
+    legs = stages["legs, fused by weighted"]["rows"]
     assert {leg for row in legs for leg in row["ranks"]} == {"vector", "text"} and len(legs) >= len(
         told["evidence"]["hits"]
     )
     assert [row["chunk"] for row in stages["enter by chunks"]["rows"]] == [h["chunk"] for h in told["evidence"]["hits"]]
     assert stages["hops"]["rows"][0]["entities"] and "neighbours" in stages
     assert all(stage["ms"] > 0 for stage in told["stages"])
-    assert "legs, fused by rrf" in shown and "vector rank" in shown
+    assert "legs, fused by weighted" in shown and "vector rank" in shown
 
 
 @pytest.mark.parametrize("profile", ["chunks", "entities", "clips", "summaries", "rank", "relations", "graph", "auto"])

@@ -229,7 +229,7 @@ def test_weighted_fusion_finds_k_where_there_are_k(store: Store) -> None:
 
 
 def test_every_step_tells_its_rows_where_somebody_asks_and_finds_the_same(store: Store) -> None:
-    profile = Profile(k=4, leg_k=10, rerank=8, mmr=0.5)
+    profile = Profile(k=4, leg_k=10, rerank=8, mmr=0.5, fusion="rrf")
     silent = retrieve(QUESTION, store, VECTORS, Filters(), profile, Aids(Scripted("crate 23")))
     with traced() as stages:
         told = retrieve(QUESTION, store, VECTORS, Filters(), profile, Aids(Scripted("crate 23")))

@@ -56,7 +56,7 @@ PARTS = (
     Variant("chunks, without stitching", {"profile": "chunks", "neighbours": 0}),
     Variant("chunks, without words", {"profile": "chunks", "text_weight": 0.0}),
     Variant("chunks, without vectors", {"profile": "chunks", "vector_weight": 0.0}),
-    Variant("chunks, fused by score", {"profile": "chunks", "fusion": "weighted"}),
+    Variant("chunks, fused by rank", {"profile": "chunks", "fusion": "rrf"}),
     Variant("chunks, MMR 0.7", {"profile": "chunks", "mmr": 0.7}),
     Variant("clips, without spatial edges", {"profile": "clips", "clip_edges": ("NEXT_CHUNK",)}),
     Variant("clips, without temporal edges", {"profile": "clips", "clip_edges": ("SIMILAR_TO",)}),
