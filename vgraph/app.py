@@ -554,7 +554,14 @@ class VGraph:
     def _aids(self) -> Aids:
         """Models that better what was found, where they are configured."""
         rater = self.models.intent
-        return Aids(self.models.rerank, None if rater is None else Ratings(rater), self._look)
+        return Aids(
+            self.models.rerank, None if rater is None else Ratings(rater), self._look, picture=self._picture_vector()
+        )
+
+    def _picture_vector(self) -> Callable[[str], Sequence[float]] | None:
+        """Text to image: where a model makes vectors of pictures, and the graph has some."""
+        images = self.models.image_embed if self._store.embedding("image") else None
+        return None if images is None else lambda text: images.embed_texts([text])[0].tolist()
 
     def _look(self, chunk: EvidenceChunk, most: int) -> list[Picture]:
         """Pictures of a chunk in order of time: those that are kept; where there are none, from its recording. Raises MediaError."""

@@ -272,6 +272,10 @@ class RetrieveSettings(Section):
     clip_edges: Names = ("NEXT_CHUNK", "SIMILAR_TO")
     vector_weight: float = Field(0.5, ge=0)
     text_weight: float = Field(1.0, ge=0)
+    utterance_weight: float = Field(0.0, ge=0)
+    entity_weight: float = Field(0.0, ge=0)
+    summary_weight: float = Field(0.0, ge=0)
+    frame_weight: float = Field(0.0, ge=0)
     fusion: Literal["rrf", "weighted"] = "weighted"
     rerank: int = Field(50, ge=0)
     mmr: float | None = Field(None, ge=0, le=1)

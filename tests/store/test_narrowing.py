@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.conftest import fresh_store
-from tests.store.narrowed import MINUTE, PEOPLE, Oracle, World, made, random_filters, random_sides
+from tests.store.narrowed import MINUTE, PEOPLE, WORDS, Oracle, World, made, random_filters, random_sides
 from tests.store.test_store import DIMENSION, vector
 from vgraph.store import Store
 from vgraph.store.analytics import Group
@@ -104,6 +104,18 @@ def _named_then(oracle: Oracle) -> set[str]:
         m["_to"] for m in oracle.world.mentions
         if (f.not_after is None or m["known_ms"] <= f.not_after) and (f.as_of is None or m["recorded_ms"] <= f.as_of)
     }  # fmt: skip
+
+
+def check_utterances(store: Store, oracle: Oracle, passing: set[str]) -> None:
+    """Chunks in which a passing speaker says anything, by utterances that pass."""
+    f, expected = oracle.f, set()
+    for key in passing:
+        chunk = oracle.world.chunks[key]
+        heard = [speaker for speaker in chunk["speakers"] if f.speakers is None or speaker in f.speakers]
+        if heard and (f.modalities is None or "speech" in f.modalities):
+            expected.add(key)
+    rows = store.finding.by_utterances(" ".join(WORDS), f, k=ALL)
+    assert {row["chunk"] for row in rows} == expected, f
 
 
 def check_summaries(store: Store, oracle: Oracle, passing: set[str]) -> None:
@@ -234,8 +246,8 @@ def check_coverage(store: Store, oracle: Oracle, passing: set[str]) -> None:
 
 
 WAYS = (
-    check_weighted, check_reading, check_neighbours, check_clips, check_entities, check_summaries, check_expansion, check_relations,
-    check_ranking, check_subgraph, check_analytics, check_coverage, check_expansion,
+    check_weighted, check_reading, check_neighbours, check_clips, check_entities, check_utterances, check_summaries,
+    check_expansion, check_relations, check_ranking, check_subgraph, check_analytics, check_coverage, check_expansion,
 )  # fmt: skip
 
 

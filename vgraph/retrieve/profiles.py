@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, get_args
 
+from vgraph.errors import UserError
 from vgraph.retrieve.cascade import ENOUGH, Form
 from vgraph.retrieve.intent import question_kind
 from vgraph.retrieve.payload import Around, subgraph
@@ -48,7 +49,8 @@ class Profile:
     """How retrieval goes. way: see above; k: chunks returned; leg_k: candidates of each search; rrf_k: constant of reciprocal rank
     fusion; hops: of relations, 0 to 4; neighbours: chunks before and after; entities, summaries: how many of them lead to chunks;
     anchors, clip_hops, eta, clip_edges: of the clip graph (VideoStir: N=3, L=2, eta=0.4); vector_weight, text_weight: of meaning and
-    words among chunks; fusion: of the two, by rank or by score; rerank: how many candidates a reranker reads, where there is one;
+    words among chunks;
+    utterance_weight, entity_weight, summary_weight, frame_weight: of further legs, each leading to chunks (0: off); fusion: of the two, by rank or by score; rerank: how many candidates a reranker reads, where there is one;
     mmr: relevance against novelty (1: relevance alone), None: no diversifying; cascade, enough: of the search for relations;
     graph_edges, graph_nodes: of the subgraph; intent: what a rater looks at, intent_threshold: what it keeps, from 1 to 5,
     intent_frames: how many frames of a clip it sees; order and pack: of the evidence's text.
@@ -69,6 +71,10 @@ class Profile:
     clip_edges: tuple[str, ...] = ("NEXT_CHUNK", "SIMILAR_TO")
     vector_weight: float = 0.5
     text_weight: float = 1.0
+    utterance_weight: float = 0.0
+    entity_weight: float = 0.0
+    summary_weight: float = 0.0
+    frame_weight: float = 0.0
     fusion: Fusion = "weighted"
     rerank: int = 50
     mmr: float | None = None
@@ -101,6 +107,10 @@ class How(TypedDict, total=False):
     clip_edges: tuple[str, ...] | None
     vector_weight: float | None
     text_weight: float | None
+    utterance_weight: float | None
+    entity_weight: float | None
+    summary_weight: float | None
+    frame_weight: float | None
     fusion: Fusion | None
     rerank: int | None
     mmr: float | None
@@ -137,18 +147,31 @@ class _Question:
     pool: int
     tz: str
     within: Filters
+    picture: Picture | None = None
+
+
+Picture = Callable[[str], Sequence[float]]
+"""The vector of a text in the space of pictures."""
 
 
 def enter(
     question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store, *, pool: int = 0, tz: str = "UTC",
-    within: Filters | None = None,
+    within: Filters | None = None, picture: Picture | None = None,
 ) -> Found:  # fmt: skip
     """The chunks a profile enters the graph by: k of them, or `pool` where that is more. `tz` is the zone in which days are meant.
 
     A search for relations may relax the span of `filters`, but nothing comes back that is not `within` these.
     """
     asked = _Question(
-        question, vector, filters, profile, store, max(profile.k, pool), tz, filters if within is None else within
+        question,
+        vector,
+        filters,
+        profile,
+        store,
+        max(profile.k, pool),
+        tz,
+        filters if within is None else within,
+        picture,
     )
     way = chosen(question, filters) if profile.way == "auto" else profile.way
     with stage(f"enter by {way}") as tell:
@@ -182,6 +205,16 @@ def _chunks(asked: _Question) -> tuple[Hit, ...]:
 
 
 def _fused(asked: _Question, k: int) -> tuple[Hit, ...]:
+    """What all legs found, joined."""
+    hits = _by_chunks(asked, k)
+    for leg, (weight, find) in _LEGS.items():
+        if share := weight(asked.profile):
+            hits = _joined(_hits(find(asked), leg), hits, asked.profile, share)
+    return hits[:k]
+
+
+def _by_chunks(asked: _Question, k: int) -> tuple[Hit, ...]:
+    """By meaning and by words of the chunks themselves."""
     p, weights = asked.profile, (asked.profile.vector_weight, asked.profile.text_weight)
     leg_k = max(p.leg_k, asked.pool)
     if p.fusion == "weighted":
@@ -227,11 +260,11 @@ def _relations(asked: _Question) -> Found:
     return Found("relations" if found.hits else "chunks", hits[: asked.pool], (), found.relations, found.asked)
 
 
-def _joined(related: Sequence[Hit], legs: Sequence[Hit], profile: Profile) -> tuple[Hit, ...]:
-    """Hits of both, each with its rank in every leg; a relation's rank counts as one of a leg of weight 1 does."""
+def _joined(related: Sequence[Hit], legs: Sequence[Hit], profile: Profile, weight: float = 1.0) -> tuple[Hit, ...]:
+    """Hits of both, each with its rank in every leg; what `related` ranks counts as a leg of a weight does."""
 
     def share(place: int) -> float:
-        return 1 / (profile.rrf_k + place) if profile.fusion == "rrf" else 1 - (place - 1) / len(related)
+        return weight * (1 / (profile.rrf_k + place) if profile.fusion == "rrf" else 1 - (place - 1) / len(related))
 
     joined = {hit.chunk: hit for hit in legs}
     for place, hit in enumerate(related, 1):
@@ -244,6 +277,47 @@ def _joined(related: Sequence[Hit], legs: Sequence[Hit], profile: Profile) -> tu
             hit.level,
         )
     return tuple(sorted(joined.values(), key=lambda hit: (-hit.score, hit.chunk)))
+
+
+def _said(asked: _Question) -> list[dict[str, Any]]:
+    return asked.store.finding.by_utterances(asked.text, asked.filters, k=asked.profile.leg_k)
+
+
+def _named(asked: _Question) -> list[dict[str, Any]]:
+    p = asked.profile
+    return asked.store.finding.by_entities(
+        asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, most=p.entities, k=p.leg_k
+    )
+
+
+def _summed(asked: _Question) -> list[dict[str, Any]]:
+    p, finding = asked.profile, asked.store.finding
+    above = finding.communities(asked.vector, asked.text, asked.filters, leg_k=p.leg_k, rrf_k=p.rrf_k, k=p.summaries)
+    scores = {row["_id"]: row["score"] for row in above}
+    return finding.chunks_of_communities(scores, asked.vector, asked.filters, k=p.leg_k) if scores else []
+
+
+def _pictured(asked: _Question) -> list[dict[str, Any]]:
+    """Chunks of the pictures nearest to the question, each once. Raises UserError where no model finds pictures by text."""
+    if asked.picture is None:
+        raise UserError(
+            "retrieve.frame_weight needs pictures that can be found by text: set VGRAPH_MODELS__IMAGE_EMBED and ingest with it, "
+            "or set VGRAPH_RETRIEVE__FRAME_WEIGHT=0"
+        )
+    rows = asked.store.finding.frames(asked.picture(asked.text), asked.filters, k=asked.profile.leg_k)
+    best: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        best.setdefault(row["chunk"], row)
+    return list(best.values())
+
+
+_LEGS: Mapping[str, tuple[Callable[[Profile], float], Callable[[_Question], list[dict[str, Any]]]]] = {
+    "utterances": (lambda p: p.utterance_weight, _said),
+    "entities": (lambda p: p.entity_weight, _named),
+    "summaries": (lambda p: p.summary_weight, _summed),
+    "frames": (lambda p: p.frame_weight, _pictured),
+}
+"""Legs beside those over the chunks themselves: their weight in a profile, and the chunks they lead to, best first."""
 
 
 def by_words(text: str, vector: Sequence[float], filters: Filters, store: Store, k: int) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -59,9 +59,10 @@ class QueryVectors:
 
 @dataclass(frozen=True, slots=True)
 class Aids:
-    """Models that may better what was found, and how to see pictures of a chunk; None: the step is left out."""
+    """Models that may better what was found, how to see pictures of a chunk, and the vector of a text among pictures; None: left out."""
 
     reranker: Reranker | None = None
+    picture: Callable[[str], Sequence[float]] | None = field(default=None, kw_only=True)
     rater: Rater | None = None
     look: Look | None = None
 
@@ -87,7 +88,9 @@ def _retrieved(
     cameras = [c for c in store.camera_names() if _asked_of(c, filters)]
     span = _time_named(question, store, filters, cameras)
     within, filters = filters, with_time(filters, span)
-    found = entered(question, vectors(question), filters, profile, store, aids.reranker, _zone(cameras), within)
+    found = entered(
+        question, vectors(question), filters, profile, store, aids.reranker, _zone(cameras), within, aids.picture
+    )
     if any(hit.level for hit in found.hits):
         filters = within  # a looser level may reach beyond the time that the question names, never beyond what the caller allows
     keys = [hit.chunk for hit in found.hits]
@@ -124,12 +127,12 @@ def _asked_of(camera: Mapping[str, Any], filters: Filters) -> bool:
 
 def entered(
     question: str, vector: Sequence[float], filters: Filters, profile: Profile, store: Store, reranker: Reranker | None, tz: str = "UTC",
-    within: Filters = EVERYTHING,
+    within: Filters = EVERYTHING, picture: Callable[[str], Sequence[float]] | None = None,
 ) -> Found:  # fmt: skip
     """The k chunks a question enters by, in their last order: of more candidates where a reranker reads them or they are to differ."""
     reader = reranker if profile.rerank else None
     pool = max(profile.rerank if reader else 0, profile.leg_k if profile.mmr is not None else 0)
-    found = enter(question, vector, filters, profile, store, pool=pool, tz=tz, within=within)
+    found = enter(question, vector, filters, profile, store, pool=pool, tz=tz, within=within, picture=picture)
     hits: Sequence[Hit] = found.hits
     if reader is not None:
         hits = reranked(hits, question, _texts(hits[: profile.rerank], store, filters), reader, profile.rerank)

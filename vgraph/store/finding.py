@@ -76,6 +76,10 @@ class Finding:
             run(self._db, "community_chunks", communities=starts, vector=list(vector), k=k, **filter_binds(filters))
         )
 
+    def by_utterances(self, text: str, filters: Filters, *, k: int) -> list[dict[str, Any]]:
+        """Chunks in which something was said in the words of a question: {chunk, utterance, score}."""
+        return list(run(self._db, "search_utterances", text=text, k=k, **filter_binds(filters)))
+
     def frames(self, vector: Sequence[float], filters: Filters, *, k: int) -> list[dict[str, Any]]:
         """Pictures nearest to a vector of the image-text space: {asset, chunk, camera, at_ms, offset_ms, score}."""
         return self._near(
