@@ -50,7 +50,8 @@ class Profile:
     fusion; hops: of relations, 0 to 4; neighbours: chunks before and after; entities, summaries: how many of them lead to chunks;
     anchors, clip_hops, eta, clip_edges: of the clip graph (VideoStir: N=3, L=2, eta=0.4); vector_weight, text_weight: of meaning and
     words among chunks;
-    utterance_weight, entity_weight, summary_weight, frame_weight: of further legs, each leading to chunks (0: off); fusion: of the two, by rank or by score; rerank: how many candidates a reranker reads, where there is one;
+    utterance_weight, entity_weight, summary_weight, frame_weight: of further legs, each leading to chunks (0: off);
+    fusion: of all legs, by rank or by score; rerank: how many candidates a reranker reads, where there is one;
     mmr: relevance against novelty (1: relevance alone), None: no diversifying; cascade, enough: of the search for relations;
     graph_edges, graph_nodes: of the subgraph; intent: what a rater looks at, intent_threshold: what it keeps, from 1 to 5,
     intent_frames: how many frames of a clip it sees; order and pack: of the evidence's text.
