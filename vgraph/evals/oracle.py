@@ -178,14 +178,14 @@ def parts(question: str) -> list[str]:
         if found := form.fullmatch(text.strip(" ?")):
             return [f"{part}{when}" for part in make(found)]
     if window and re.match(r"How (?:many|often)", question):
-        return [f"{text}{piece}" for piece in _pieces(window["a"], window["b"])]
+        return [f"{text}{piece}" for piece in _pieces(window["a"], window["b"], PIECES)]
     return [question.strip()]
 
 
-def _pieces(start: str, end: str) -> list[str]:
+def _pieces(start: str, end: str, number: int) -> list[str]:
     low, high = (int(clock.split(":")[0]) * 60 + int(clock.split(":")[1]) for clock in (start, end))
     high += 1440 if high <= low else 0
-    edges = [low + (high - low) * n // PIECES for n in range(PIECES + 1)]
+    edges = [low + (high - low) * n // number for n in range(number + 1)]
     return [f" between {_clock(a)} and {_clock(b)}" for a, b in pairwise(edges) if a < b]
 
 
@@ -207,21 +207,17 @@ _FORMS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], list[str]]]] =
 
 
 def calls(task: str) -> list[Call]:
-    """The ways to look into a task: by meaning and words first, then in the graph by who and what is named, then wider."""
-    window = _WINDOW.fullmatch(task)
-    when = f" between {window['a']} and {window['b']}" if window else ""
+    """The ways to look into a task: by meaning and words, then in the graph by who and what is named, then by halves of its time."""
     names = list(dict.fromkeys(_NAMED.findall(_FIRST.sub("", task))))[:3]
+    window = _WINDOW.fullmatch(task)
+    halves = _pieces(window["a"], window["b"], 2) if window else []
     made = [Call("clip_search", {"question": task[:500]})]
     if names:
-        ends = dict(zip(("source", "target"), names, strict=False))
-        made.append(Call("entity_graph_search", ends))
-        made.append(Call("clip_search", {"question": f"{' '.join(names)}{when}"[:500]}))
+        made.append(Call("entity_graph_search", dict(zip(("source", "target"), names, strict=False))))
+    made += [Call("clip_search", {"question": f"{window['before']}{half}"[:500]}) for half in halves if window]
+    if names:
         made.append(Call("transcript_search", {"queries": names}))
-    return [
-        *made,
-        Call("clip_search", {"question": task[:500], "way": "rank"}),
-        Call("clip_search", {"question": task[:500], "way": "entities"}),
-    ]
+    return [*made, Call("clip_search", {"question": task[:500], "way": "rank"})]
 
 
 _FIRST = re.compile(r"^(?:Did|Who|When|Where|How (?:long|many) did|With whom did|Which|In which order were)\b")
