@@ -18,7 +18,6 @@ from vgraph.retrieve.cascade import Form, RelationEvidence, RelationQuery, searc
 from vgraph.retrieve.facts import Facts
 from vgraph.retrieve.profiles import Profile, Way
 from vgraph.retrieve.search import NO_AIDS, Aids, QueryVectors, evidence_chunks, retrieve
-from vgraph.retrieve.words import content_words
 from vgraph.store import Store
 from vgraph.types import Evidence, EvidenceChunk, EvidenceSummary, Filters
 
@@ -30,8 +29,6 @@ READABLE = frozenset(
     ]
 )  # fmt: skip
 """What a query that a model wrote may read: what was recorded, not what others asked, what models replied, or how it is set up."""
-SPOKEN_SHARE = 3
-"""So many times the chunks asked for are looked at, for words may stand in captions too."""
 AQL_ROWS, AQL_SECONDS, AQL_BYTES = 100, 10.0, 64 << 20
 UNFILTERED = Filters()
 
@@ -114,13 +111,9 @@ class Sources:
         return tuple(sorted(found, key=lambda chunk: (chunk.start_ms, chunk.id)))
 
     def said(self, query: str, filters: Filters, *, k: int) -> tuple[EvidenceChunk, ...]:
-        """Chunks in which words of the query were said, by the words of all that is known of them (BM25), best first."""
-        more = SPOKEN_SHARE * k
-        hits = self._store.hybrid_chunks(
-            self._vectors()(query), query, filters, k=more, leg_k=more, rrf_k=self._profile.rrf_k, weights=(0.0, 1.0)
-        )
-        found = self.chunks([hit.chunk for hit in hits], filters)
-        return tuple(chunk for chunk in found if _words_said(chunk) & content_words(query))[:k]
+        """Chunks in which words of the query were said (BM25 over what was said), best first."""
+        rows = self._store.finding.by_utterances(query, filters, k=k)
+        return tuple(chunk for chunk in self.chunks([row["chunk"] for row in rows], filters) if speech(chunk))
 
     def spoken(self, filters: Filters, *, limit: int) -> tuple[EvidenceChunk, ...]:
         """Chunks in which something was said, in order of time."""
@@ -189,10 +182,6 @@ class Sources:
             query, binds, limit=AQL_ROWS, timeout_s=AQL_SECONDS, memory=AQL_BYTES, collections=READABLE
         )
         return result.rows, result.warnings
-
-
-def _words_said(chunk: EvidenceChunk) -> frozenset[str]:
-    return content_words(" ".join(line.text for line in chunk.lines if line.modality == "speech"))
 
 
 def speech(chunk: EvidenceChunk) -> bool:
