@@ -275,6 +275,24 @@ def test_no_call_of_any_tool_leaves_the_filters_of_the_run(box: Toolbox, data: s
     assert all(item.start_ms is None or item.start_ms <= DOCK_TIME[1] for item in found.items), (given, found.items)
 
 
+COLUMNS = st.sampled_from(
+    [
+        "chunk",
+        "chunks",
+        "camera",
+        "cameras",
+        "start_ms",
+        "end_ms",
+        "first_ms",
+        "at_ms",
+        "total_ms",
+        "source",
+        "name",
+        "embedding",
+    ]
+)
+
+
 # --- queries of models --------------------------------------------------------------------------------------------------
 
 
@@ -327,6 +345,19 @@ def test_a_query_that_writes_or_reaches_beyond_is_refused(box: Toolbox, query: s
 )
 def test_under_any_filter_no_query_of_a_model_is_run(box: Toolbox, filters: Filters) -> None:
     assert "to which a query cannot be held" in box.call("aql", {"query": "RETURN 1"}, filters).error
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(COLUMNS, inner, max_size=4), max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.dictionaries(COLUMNS, VALUES, max_size=6) | VALUES, max_size=4))
+def test_rows_of_any_form_can_be_told(box: Toolbox, rows: list[Any]) -> None:
+    found = box.call("aql", {"query": "FOR row IN @rows RETURN row", "binds": {"rows": rows}}, EVERYTHING)
+    assert not found.error and len(found.items) == len(rows)
 
 
 def test_a_query_has_limits_of_rows_and_time(box: Toolbox) -> None:

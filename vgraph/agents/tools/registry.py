@@ -119,6 +119,8 @@ class Toolbox:
             found = chosen.function(replace(self.scope, filters=filters), **given)
         except (UserError, ModelError, MediaError, StoreError) as error:
             return Observation(name, dict(arguments), error=str(error))
+        except RecursionError:
+            return Observation(name, dict(arguments), error="the arguments or the result are nested too deeply")
         return Observation(name, dict(arguments), found.items, found.chunks, found.rows, found.pictures, found.notes)
 
 

@@ -14,6 +14,8 @@ from vgraph.types import EvidenceChunk, Filters
 EMPTY = "nothing of this is in what may be looked at"
 MOST_CHUNKS = 30
 """At most so many chunks that rows rest on are read."""
+FIRST_MS, LAST_MS = -62_000_000_000_000, 253_000_000_000_000
+"""Moments that a calendar holds."""
 CHUNKS_A_ROW = 5
 PLACED = 20
 """So many rows that name no chunk get one by their time and cameras."""
@@ -50,7 +52,7 @@ def _placed(scope: Scope, row: dict[str, Any], filters: Filters) -> dict[str, An
     """A row that names no chunk but cameras and a time, with the first chunk there and then: so it can be cited."""
     if _chunks_of(row):
         return row
-    cameras = [row["camera"]] if isinstance(row.get("camera"), str) else list(row.get("cameras") or ())
+    cameras = [row["camera"]] if isinstance(row.get("camera"), str) else _listed(row.get("cameras"))
     start, end = _span(row)
     if not cameras or start is None:
         return row
@@ -104,7 +106,7 @@ def _part(name: str, value: Any, zone: str, labels: Mapping[str, str]) -> str:
             return f"{name} ({told(value, zone, labels)})"
         case bool():
             return f"{name} {'yes' if value else 'no'}"
-        case int() | float() if name in MOMENTS:
+        case int() | float() if name in MOMENTS and _dated(value):
             return f"{name.removesuffix('_ms')} {wall(int(value), zone)}"
         case int() | float() if name.endswith("_ms"):
             return f"{name.removesuffix('_ms')} {value / 1000:g} s"
@@ -125,7 +127,7 @@ def _named(name: str, value: Any, labels: Mapping[str, str]) -> Any:
 def _chunks_of(row: Mapping[str, Any]) -> list[str]:
     """Keys of the chunks a row rests on, wherever in it they stand."""
     keys = [row["chunk"]] if isinstance(row.get("chunk"), str) else []
-    keys += [key for key in row.get("chunks") or () if isinstance(key, str)]
+    keys += [key for key in _listed(row.get("chunks")) if isinstance(key, str)]
     keys += [key for key in [row.get("source")] if isinstance(key, str) and key.startswith("chunks/")]
     for value in row.values():
         if isinstance(value, Mapping):
@@ -134,7 +136,16 @@ def _chunks_of(row: Mapping[str, Any]) -> list[str]:
 
 
 def _first(row: Mapping[str, Any], *names: str) -> int | None:
-    return next((int(row[name]) for name in names if isinstance(row.get(name), int)), None)
+    return next((int(row[name]) for name in names if isinstance(row.get(name), int) and _dated(row[name])), None)
+
+
+def _dated(ms: float) -> bool:
+    """Whether a calendar holds a moment; rows of a query that a model wrote may hold any number."""
+    return FIRST_MS <= ms <= LAST_MS
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _said(notes: Iterable[str]) -> tuple[str, ...]:
