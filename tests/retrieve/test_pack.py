@@ -87,6 +87,15 @@ def test_a_chunk_that_does_not_fit_whole_keeps_the_lines_that_do() -> None:
     assert packed.tokens <= 600 and "8xxx" not in packed.text
 
 
+def test_of_a_chunk_that_does_not_fit_whole_the_lines_of_the_question_are_kept_in_order_of_time() -> None:
+    told = chunk(
+        1, "Nothing moves.", "Rain falls.", "Ines unloads crate 43 from the van.", "Crate 43 stands at the gate."
+    )
+    packed = pack([told], [], 300, question="Who unloaded crate 43?")
+    assert [line.text for line in packed.chunks[0].lines] == [told.lines[2].text, told.lines[3].text]
+    assert pack([told], [], 300).chunks[0].lines == told.lines[:2]
+
+
 def test_an_endless_line_is_cut_and_hides_no_other_chunk() -> None:
     packed = pack([chunk(1, "crate 7 " + "word " * 20_000), chunk(2, "Ana waits.")], [], 400)
     assert [c.index for c in packed.chunks] == [1, 2] and packed.tokens <= 400
@@ -122,6 +131,11 @@ def test_a_relation_tells_where_it_was_seen_and_what_supports_it() -> None:
         "[d-0000000000] camera Dock (dock), 1970-01-01 00:01:00 UTC, +0:01:00, relation: Ana carries crate 25, until 00:00:01 "
         '("Ana carries crate 25.")'
     )
+
+
+def test_what_supports_a_relation_is_not_told_again_where_a_line_of_its_chunk_says_it() -> None:
+    told = relation_text(relation("Ana carries crate 25."), chunk(0, "It rains. Ana carries  crate 25."))
+    assert told.endswith("Ana carries crate 25, until 01:00:01") and "(" not in told.split("relation:")[1]
 
 
 def test_every_relation_kept_leads_to_a_chunk_that_is_kept() -> None:

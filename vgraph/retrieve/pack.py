@@ -14,6 +14,7 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from vgraph.models.tokens import tokens_in
+from vgraph.retrieve.words import content_words
 from vgraph.types import EvidenceChunk, EvidenceRelation, Line
 
 Form = Literal["text", "json", "messages"]
@@ -43,19 +44,19 @@ def pack(
     chunks: Sequence[EvidenceChunk], relations: Sequence[EvidenceRelation], budget: int, *, question: str = "",
     order: Order = "time", form: Form = "text",
 ) -> Packed:  # fmt: skip
-    """Keep the best (first) chunks that fit, the last cut to the lines that do, then relations told by those chunks.
+    """Keep the best (first) chunks that fit, the last cut to the lines that do and share words with the question, then their relations.
 
     `order` is that in which chunks are told: by time, or the best first. No line takes more than LINE_SHARE of the budget: one endless
     caption does not hide everything else. In the form `messages` the question stands last, and counts.
     """
     room = budget - _frame(form, question)
     chunks = _told_once([_shortened(chunk, int(room * LINE_SHARE)) for chunk in chunks])
-    kept, spent = _fitting_chunks(chunks, int(room * (1 - RELATION_SHARE)), form)
+    kept, spent = _fitting_chunks(chunks, int(room * (1 - RELATION_SHARE)), form, question)
     at_hand = {chunk.id: chunk for chunk in kept}
     told = [(r, _relation_cost(r, at_hand[r.chunk], form)) for r in relations if r.chunk in at_hand]
     kept_relations, spent = _fitting_relations(told, room, spent)
     if len(kept_relations) == len(told):
-        more, spent = _fitting_chunks([c for c in chunks if c.id not in at_hand], room - spent, form, spent)
+        more, spent = _fitting_chunks([c for c in chunks if c.id not in at_hand], room - spent, form, question, spent)
         kept = [*kept, *more]
     text = rendered(kept, kept_relations, question=question, order=order, form=form)
     return Packed(tuple(kept), tuple(kept_relations), text, spent + _frame(form, question))
@@ -109,7 +110,8 @@ def relation_json(relation: EvidenceRelation, chunk: EvidenceChunk) -> dict[str,
     """A relation as `line_json` gives lines; its modality is `relation`."""
     zero = chunk.start_ms - chunk.offset_ms
     text = _flat(f"{relation.source_name} {relation.relation} {relation.target_name}")
-    said = {"supporting_text": _flat(relation.supporting_text)} if relation.supporting_text else {}
+    support = _support(relation, chunk)
+    said = {"supporting_text": support} if support else {}
     placed = _place(chunk, relation.start_ms) | {"offset_ms": max(0, relation.start_ms - zero)}
     return placed | {"modality": "relation", "text": text, **said}
 
@@ -175,12 +177,12 @@ def _told_once(chunks: Iterable[EvidenceChunk]) -> list[EvidenceChunk]:
 
 
 def _fitting_chunks(
-    chunks: Sequence[EvidenceChunk], room: int, form: Form, spent: int = 0
+    chunks: Sequence[EvidenceChunk], room: int, form: Form, question: str, spent: int = 0
 ) -> tuple[list[EvidenceChunk], int]:
     """The first chunks that fit into so much room, and what is spent with them."""
     kept: list[EvidenceChunk] = []
     for chunk in chunks:
-        fitted, cost = _fitting(chunk, room, form)
+        fitted, cost = _fitting(chunk, room, form, question)
         if fitted is not None:
             kept.append(fitted)
             room, spent = room - cost, spent + cost
@@ -216,17 +218,24 @@ def _cut(text: str, most: int) -> str:
     return text[:low] + "…"
 
 
-def _fitting(chunk: EvidenceChunk, room: int, form: Form) -> tuple[EvidenceChunk | None, int]:
-    """The chunk with as many of its lines as fit, and their tokens; None when not even one does."""
-    lines: list[Line] = []
-    spent = _chunk_cost(form)
-    for line in chunk.lines:
-        cost = _line_cost(line, chunk, form)
-        if spent + cost > room:
-            break
-        lines.append(line)
-        spent += cost
-    return (replace(chunk, lines=tuple(lines)), spent) if lines else (None, 0)
+def _fitting(chunk: EvidenceChunk, room: int, form: Form, question: str) -> tuple[EvidenceChunk | None, int]:
+    """The chunk with as many of its lines as fit, those that share most words with the question first, and their tokens; None for none."""
+    around = _chunk_cost(form)
+    costs = [_line_cost(line, chunk, form) for line in chunk.lines]
+    if not costs or around + min(costs) > room:
+        return None, 0
+    if around + sum(costs) <= room:
+        return chunk, around + sum(costs)
+    words = content_words(question)
+    order = sorted(
+        range(len(costs)), key=lambda n: (-len(words & content_words(chunk.lines[n].text)) if words else 0, n)
+    )
+    kept, spent = list[int](), around
+    for number in order:
+        if spent + costs[number] <= room:
+            kept.append(number)
+            spent += costs[number]
+    return replace(chunk, lines=tuple(chunk.lines[number] for number in sorted(kept))), spent
 
 
 # --- lines --------------------------------------------------------------------------------------------------------------
@@ -268,11 +277,18 @@ def relation_text(relation: EvidenceRelation, chunk: EvidenceChunk) -> str:
     """A relation with the chunk that tells it."""
     zero = chunk.start_ms - chunk.offset_ms
     until = moment(chunk, relation.end_ms - zero, date=False)
-    said = f' ("{relation.supporting_text}")' if relation.supporting_text else ""
+    support = _support(relation, chunk)
+    said = f' ("{support}")' if support else ""
     return _flat(
         f"[{relation.chunk}] {_camera(chunk)}, {_when(chunk, max(0, relation.start_ms - zero))}, relation: "
         f"{relation.source_name} {relation.relation} {relation.target_name}, until {until}{said}"
     )
+
+
+def _support(relation: EvidenceRelation, chunk: EvidenceChunk) -> str:
+    """The words a relation rests on, unless a line of its chunk says them anyway."""
+    text = _flat(relation.supporting_text)
+    return "" if any(text in _flat(line.text) for line in chunk.lines) else text
 
 
 @lru_cache(maxsize=4096)

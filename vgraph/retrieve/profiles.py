@@ -197,11 +197,9 @@ def chosen(question: str, filters: Filters) -> Way:
 
 def _chunks(asked: _Question) -> tuple[Hit, ...]:
     """What the two legs found, fused. Where it is traced, all that either found is told, and the best are taken of it."""
-    traced = is_traced()
-    hits = _fused(asked, max(asked.pool, 2 * asked.profile.leg_k) if traced else asked.pool)
-    if traced:
-        with stage(f"legs, fused by {asked.profile.fusion}") as tell:
-            tell(lambda: map(_told, hits))
+    with stage(f"legs, fused by {asked.profile.fusion}") as tell:
+        hits = _fused(asked, max(asked.pool, 2 * asked.profile.leg_k) if is_traced() else asked.pool)
+        tell(lambda: map(_told, hits))
     return hits[: asked.pool]
 
 
