@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from vgraph.embedded import aql, ddl, formats, view_store
+from vgraph.embedded import aql, ddl, formats, segmented, view_store
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
+from vgraph.embedded.search import store as search_store
+from vgraph.embedded.vectors import index as vector_index
 
 QUERIES = (
     "FOR d IN v SEARCH ANALYZER(d.text == 'dog', 'text_en') SORT BM25(d) DESC, d._key RETURN d._key",
@@ -69,6 +71,29 @@ def test_search_and_vector_indexes_of_the_first_format_are_made_anew(tmp_path: P
     assert answers(path) == before
     assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (formats.PRESENT,)
     assert answers(path) == before
+
+
+def test_blobs_of_the_second_format_are_cut_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.db"
+    monkeypatch.setattr(segmented, "PART", 1 << 16)
+    for seal in (search_store, vector_index):
+        monkeypatch.setattr(seal, "SEAL", 4)
+    made(path)
+    before = answers(path)
+    monkeypatch.setattr(segmented, "PART", 16)
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 2")
+    connection.commit()
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE name LIKE '%_blob'")]
+
+    def longest(table: str) -> int:
+        return connection.execute(f"SELECT max(length(data)) FROM {table}").fetchone()[0] or 0
+
+    assert len(tables) == 6 and max(map(longest, tables)) > 16
+    assert answers(path) == before
+    assert max(map(longest, tables)) == 16
+    assert connection.execute("PRAGMA user_version").fetchone() == (formats.PRESENT,)
+    connection.close()
 
 
 def test_a_later_format_is_refused(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FANOUT: Final = 8  # segments of one size before they become one
 LEAST: Final = 1024  # documents of a segment of the first level, about
 MERGED: Final = 2  # levels that are merged; what is larger stays
-PART: Final = 1 << 16  # bytes of a blob in one row, so that a piece of it can be read
+PART: Final = 8000  # bytes of a blob in one row, which is a page: a piece of it is read without what stands around
 
 Entry: TypeAlias = tuple[int, int, bytes | None]
 """A row of the log: sequence number; row id, or minus the number of documents; what the index keeps (None: removed)."""
@@ -165,13 +165,22 @@ class SegmentedLog:
         number = txn.sql(
             f"INSERT INTO {self.table}_seg (low, high, documents) VALUES (?, ?, ?)", (low, high, len(segment.rows))
         ).lastrowid
-        blobs = {"rows": pack(segment.rows), "removed": pack(segment.removed), **segment.blobs}
+        self._insert_blobs(txn, number, {"rows": pack(segment.rows), "removed": pack(segment.removed), **segment.blobs})
+
+    def _insert_blobs(self, txn: Transaction, number: int | None, blobs: Mapping[str, bytes]) -> None:
         parts = [
             (number, name, part, blob[start : start + PART])
             for name, blob in blobs.items()
             for part, start in enumerate(range(0, len(blob) or 1, PART))
         ]
         txn.insert_rows(f"{self.table}_blob", parts)
+
+    def cut_anew(self, txn: Transaction) -> None:
+        """Store the blobs in parts of the present size."""
+        for number, name in txn.sql(f"SELECT DISTINCT seg, name FROM {self.table}_blob").fetchall():
+            blob = self.blob(txn, number, name)
+            txn.sql(f"DELETE FROM {self.table}_blob WHERE seg = ? AND name = ?", (number, name))
+            self._insert_blobs(txn, number, {name: blob})
 
     # -- merging --------------------------------------------------------------------------------------------------
 
