@@ -15,7 +15,7 @@ from vgraph.embedded import analyzer_store, aql, ddl, segmented, view_store
 from vgraph.embedded.arrays import Growing, RowMap, member, narrow, pack, ranges, unpack
 from vgraph.embedded.engine import Engine
 from vgraph.embedded.errors import ArangoError
-from vgraph.embedded.search import store
+from vgraph.embedded.search import inverted, store
 from vgraph.embedded.search.analyzers import BUILTIN
 from vgraph.embedded.search.inverted import TermPostings
 from vgraph.embedded.search.scoring import BM25, FieldStats, scored, top_terms
@@ -392,6 +392,27 @@ class TestPostings:
         monkeypatch.setattr(segmented, "LEAST", 5)
         monkeypatch.setattr(store, "BUILD", 7)
         monkeypatch.setattr(store, "DIRECT", 4)
+        monkeypatch.setattr(inverted, "_WIDE", 1)
+
+    @staticmethod
+    def numbers(text):
+        """What the documents have beside their text; some have several, some none."""
+        size = len(text)
+        return {} if size % 5 == 4 else {"n": size % 7, "several": [size % 7, 3] if "van" in text else size % 7}
+
+    def check_ranges(self, database, texts, query, expected):
+        condition = "ANALYZER(d.body IN TOKENS(@q, 'text_en'), 'text_en')"
+        for name, low in (("n", 1), ("n", 4), ("several", 1), ("several", 4), ("none", 1)):
+            wanted = []
+            for key in expected:
+                values = self.numbers(texts[key]).get(name, [])
+                if any(value >= low for value in (values if isinstance(values, list) else [values])):
+                    wanted.append(key)
+            found = database.query(
+                f"FOR d IN v SEARCH {condition} AND d.@name >= @low AND d.@name < 100 SORT BM25(d) DESC LIMIT 1000 RETURN d._key",
+                q=query, name=name, low=low,
+            )  # fmt: skip
+            assert sorted(found) == sorted(wanted)
 
     def check(self, database, texts, query):
         words = BUILTIN["text_en"].terms(query)
@@ -401,6 +422,7 @@ class TestPostings:
         assert dict(found) == pytest.approx(expected, rel=1e-4)
         top = database.query(f"FOR d IN v SEARCH {condition} SORT BM25(d) DESC LIMIT 3 RETURN BM25(d)", q=query)
         assert top == pytest.approx(sorted(expected.values(), reverse=True)[:3], rel=1e-4)
+        self.check_ranges(database, texts, query, expected)
         phrase = sorted(key for key, text in texts.items() if re.search(rf"\b{query}\b", text))
         assert database.keys("PHRASE(d.body, @q, 'text_en')", q=query) == phrase
 
@@ -415,12 +437,13 @@ class TestPostings:
             key = str(number)
             if action == "put":
                 with database.engine.writing() as txn:
-                    txn.collection("c", write=True).insert({"_key": key, "body": text}, overwrite_mode="replace")
+                    document = {"_key": key, "body": text, **self.numbers(text)}
+                    txn.collection("c", write=True).insert(document, overwrite_mode="replace")
                 texts[key] = text
             elif action == "many":
                 made = {f"m{len(texts)}-{n}-{rng.random()}": f"{text} {rng.choice(WORDS)}" for n in range(number)}
                 with database.engine.writing() as txn:
-                    documents = [{"_key": key, "body": body} for key, body in made.items()]
+                    documents = [{"_key": key, "body": body, **self.numbers(body)} for key, body in made.items()]
                     txn.collection("c", write=True).insert_many(documents)
                 texts |= made
             elif action == "remove" and key in texts:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 
 from vgraph.embedded.aql.functions.patterns import like_parts
-from vgraph.embedded.arrays import NO_INTS, Floats, Ints, distinct, distinct_counts, member
+from vgraph.embedded.arrays import NO_INTS, Bools, Floats, Ints, distinct, distinct_counts, member
 
 from .analyzer_base import Analyzer
 from .conditions import (
@@ -190,7 +190,15 @@ class Evaluator:
             return None
         if not others:
             return top_terms(terms, k, self.postings.zeros())
-        rest = self._all(others)
+        ranges = [part for part in others if isinstance(part, Values)]
+        mask = self._within_all(ranges)
+        if len(ranges) == len(others):
+            return top_terms(terms, k, self.postings.zeros(), mask)
+        rest = self._all([part for part in others if not isinstance(part, Values)])
+        if mask is not None:
+            kept = mask[rest.ords]
+            scores: Scores = [None if score is None else score[kept] for score in rest.scores]
+            rest = Hits(rest.ords[kept], scores)
         mask = self.postings.mask(rest.ords)
         if rest.scores[0] is None:
             return top_terms(terms, k, self.postings.zeros(), mask)
@@ -199,6 +207,17 @@ class Evaluator:
         best = top_terms(terms, k, self.postings.zeros(), mask, extra)
         extra[rest.ords] = 0
         return best
+
+    def _within_all(self, ranges: Sequence[Values]) -> Bools | None:
+        """Which documents have values in all of some ranges; None where there are none to look at."""
+        found: Bools | None = None
+        for part in ranges:
+            field = self.postings.value(_flat(part.path), part.mark)
+            if field is None:
+                return np.zeros(self.postings.size, np.bool_)
+            mask = field.mask(part.low, part.high, part.include_low, part.include_high)
+            found = mask if found is None else np.logical_and(found, mask, out=found)
+        return found
 
     # ------------------------------------------------------------------------------------------------ parts
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _CACHE: Final = 192 << 20  # bytes of materialised postings
 _NO_FLOATS: Final = np.empty(0, np.float32)
+_WIDE: Final = 4  # a range of more than one document in 2**4 is tested on all of them
 _POSTING: Final = 24  # bytes of one: ordinal, frequency, length, impact
 
 
@@ -412,6 +413,9 @@ class ValueField:
         self._parts: list[_Part] = []
         self._values = Growing(np.float64)
         self._ords = Growing(np.int64)
+        self._column = Growing(np.float64, np.nan)  # the values by ordinal, for wide ranges
+        self._in_column = 0, 0  # parts, and values of the log, that are in it
+        self._single = True  # whether no document has two values
 
     def attach(self, base: int, size: int, load: Callable[[], Block]) -> None:
         self._parts.append(_Part(base, base + size, load))
@@ -419,11 +423,17 @@ class ValueField:
     def detach(self, base: int) -> None:
         """Another segment takes the place of those from `base` on."""
         self._parts = [part for part in self._parts if part.base < base]
+        self._cut_column(base)
 
     def shrink(self, size: int) -> None:
         """The documents from `size` on, which came from the log, are no more."""
         self._values.resize(0)
         self._ords.resize(0)
+        self._cut_column(size)
+
+    def _cut_column(self, size: int) -> None:
+        self._column.resize(min(size, self._column.size))
+        self._in_column = min(self._in_column[0], len(self._parts)), 0
 
     @property
     def parts(self) -> list[tuple[int, ValueBlock]]:
@@ -442,16 +452,54 @@ class ValueField:
         """Living documents with a value in the range, ascending, each once."""
         found = []
         for base, block in self.parts:
-            start = int(np.searchsorted(block.values, low, "left" if include_low else "right"))
-            stop = int(np.searchsorted(block.values, high, "right" if include_high else "left"))
+            start, stop = _within(block.values, low, high, include_low, include_high)
             if stop > start:
                 found.append(block.ords[start:stop].astype(np.int64) + base)
-        values = self._values.view
-        if len(values):
-            above = values >= low if include_low else values > low
-            below = values <= high if include_high else values < high
-            found.append(self._ords.view[above & below])
+        if self._values.size:
+            found.append(self._in_log(low, high, include_low, include_high))
         return self._distinct(found)
+
+    def _in_log(self, low: float, high: float, include_low: bool, include_high: bool) -> Ints:
+        values = self._values.view
+        above = values >= low if include_low else values > low
+        below = values <= high if include_high else values < high
+        found: Ints = self._ords.view[above & below]
+        return found
+
+    def mask(self, low: float, high: float, include_low: bool, include_high: bool) -> Bools:
+        """Which living documents have a value in the range, by ordinal."""
+        total = self.owner.size
+        bounds = [_within(block.values, low, high, include_low, include_high) for _, block in self.parts]
+        wide = sum(stop - start for start, stop in bounds) > total >> _WIDE
+        column = self._by_ordinal() if wide else None
+        if column is None:
+            found = np.zeros(total, np.bool_)
+            for (base, block), (start, stop) in zip(self.parts, bounds, strict=True):
+                found[block.ords[start:stop].astype(np.int64) + base] = True
+            found[self._in_log(low, high, include_low, include_high)] = True
+        else:
+            found = column >= low if include_low else column > low
+            if high < np.inf or not include_high:
+                found &= column <= high if include_high else column < high
+        if self.owner.dead:
+            found &= self.owner.live.view
+        return found
+
+    def _by_ordinal(self) -> Array | None:
+        """The values by ordinal, NaN where there is none; None when a document has several."""
+        parts, logged = self._in_column
+        self._column.resize(self.owner.size)
+        column = self._column.view
+        for base, block in self.parts[parts:]:
+            self._place(column, block.ords.astype(np.int64) + base, block.values)
+        self._place(column, self._ords.view[logged:], self._values.view[logged:])
+        self._in_column = len(self._parts), self._values.size
+        return column if self._single else None
+
+    def _place(self, column: Array, ords: Ints, values: Array) -> None:
+        if self._single and len(ords):
+            self._single = bool(np.isnan(column[ords]).all()) and len(distinct(ords)) == len(ords)
+            column[ords] = values
 
     def present(self) -> Ints:
         return self.between(-np.inf, np.inf)
@@ -471,3 +519,10 @@ class ValueField:
             return np.flatnonzero(mask)
         every = distinct(every)
         return every[self.owner.live.view[every]] if self.owner.dead else every
+
+
+def _within(values: Array, low: float, high: float, include_low: bool, include_high: bool) -> tuple[int, int]:
+    """Where the values of a range stand among ascending ones."""
+    start = int(np.searchsorted(values, low, "left" if include_low else "right"))
+    stop = int(np.searchsorted(values, high, "right" if include_high else "left"))
+    return start, max(start, stop)

@@ -5,7 +5,7 @@ A filter is applied before, or while going through them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -32,6 +32,7 @@ _KEPT_SHARE = 64  # one in so many of all
 _EARLY = 0.4  # a good vector has an estimate among the best of those looked at: this share of them
 _FINE = 0.6  # and a finer one among the best of those scored
 _LATE = 0.01  # share of the result that may have a worse one before twice as many are looked at
+_MARKED = 6  # more than one slot in 2**6 are sorted by marking them
 _BLOCK = 128  # vectors scored at once: their copy stays in the processor's cache
 
 
@@ -129,8 +130,8 @@ class Nearest:
             yield _Field(slots, None, None, total, total)
             return
         query = self.memory.coder.query(self.query)
-        if slots is None and accept is None and total >= _HALVED:
-            kept, keys = self._kept_by_half(query, max(_KEPT * depth, total // _KEPT_SHARE))
+        if accept is None and total >= _HALVED:
+            kept, keys = self._kept_by_half(slots, query, max(_KEPT * depth, total // _KEPT_SHARE))
             yield _Field(kept, keys, query, total, 2 * depth)
         yield _Field(slots, self._estimates(slots, query), None if accept else query, total, total)
 
@@ -160,21 +161,19 @@ class Nearest:
             depth *= 2 if len(chosen) == k else 4
         return None
 
-    def _kept_by_half(self, query: Query, count: int) -> tuple[Ints, Array]:
+    def _kept_by_half(self, slots: Ints | None, query: Query, count: int) -> tuple[Ints, Array]:
         """The `count` slots that the first half of the signs speaks for, and the estimates from all of their signs."""
         memory = self.memory
-        dead, even = memory.derived()
+        even = memory.derived()[1]
         columns, radii = memory.columns(), memory.radii.view
         half = len(columns) // 2
         first = replace(query, bits=query.bits[:half])
-        distances = sign_distances(columns[:half], first.bits)
-        gone = self._gone(dead)
-        if len(gone):
-            distances[gone] = GONE
-        kept = smallest(first.keys(distances, radii, even=even), count)
+        distances = self._distances(slots, columns[:half], first)
+        kept = smallest(first.keys(distances, radii if slots is None else radii[slots], even=even), count)
         kept = kept[distances[kept] < GONE]
-        whole = distances[kept] + sign_distances_of(columns[half:], kept, query.bits[half:])
-        return kept, query.keys(whole, radii[kept], even=even)
+        chosen = kept if slots is None else slots[kept]
+        whole = distances[kept] + sign_distances_of(columns[half:], chosen, query.bits[half:])
+        return chosen, query.keys(whole, radii[chosen], even=even)
 
     @staticmethod
     def _late(found: Found, chosen: Ints, early: Any) -> int:
@@ -187,9 +186,8 @@ class Nearest:
         changes = self.changes
         if candidates is None:
             return None, np.arange(len(changes.own_rows))
-        candidates = distinct(np.asarray(candidates, np.int64))
-        slots = self.memory.by_row.get_many(candidates).astype(np.int64)
-        slots = slots[slots >= 0]
+        candidates = np.asarray(candidates, np.int64)
+        slots = self._slots_of(candidates)
         if len(changes.hidden):
             slots = slots[~np.isin(slots, changes.hidden)]
         if len(changes.revived):
@@ -198,21 +196,31 @@ class Nearest:
         own = np.flatnonzero(np.isin(changes.own_rows, candidates)) if len(changes.own_rows) else NO_INTS
         return slots, own
 
+    def _slots_of(self, rows: Ints) -> Ints:
+        """The slots that some rows have, ascending and each once."""
+        slots = self.memory.by_row.get_many(rows)
+        if len(slots) <= self.memory.size >> _MARKED:
+            return distinct(slots[slots >= 0].astype(np.int64))
+        marked = np.zeros(self.memory.size + 1, np.bool_)  # -1, no slot, is the last one
+        marked[slots] = True
+        return np.flatnonzero(marked[:-1])
+
     def _estimates(self, slots: Ints | None, query: Query) -> Array:
         memory = self.memory
-        dead, even = memory.derived()
+        distances = self._distances(slots, memory.columns(), query)
+        radii = memory.radii.view
+        return query.keys(distances, radii if slots is None else radii[slots], even=memory.derived()[1])
+
+    def _distances(self, slots: Ints | None, columns: Sequence[Array], query: Query) -> Array:
+        """Differing signs of some slots, or of all: GONE of those that are dead."""
         if slots is not None:
-            few = len(slots) < _FEW * memory.size  # else reading all in order is faster than picking
-            columns = memory.columns()
-            distances = (
-                sign_distances_of(columns, slots, query.bits) if few else sign_distances(columns, query.bits)[slots]
-            )
-            return query.keys(distances, memory.radii.view[slots], even=even)
-        distances = sign_distances(memory.columns(), query.bits)
-        gone = self._gone(dead)
+            few = len(slots) < _FEW * self.memory.size  # else reading all in order is faster than picking
+            return sign_distances_of(columns, slots, query.bits) if few else sign_distances(columns, query.bits)[slots]
+        distances = sign_distances(columns, query.bits)
+        gone = self._gone(self.memory.derived()[0])
         if len(gone):
             distances[gone] = GONE
-        return query.keys(distances, memory.radii.view, even=even)
+        return distances
 
     def _gone(self, dead: Ints) -> Ints:
         if len(self.changes.revived):
