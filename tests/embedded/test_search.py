@@ -726,6 +726,56 @@ class TestPlaces:
         assert database.query(near.format("geo", f"ANALYZER(GEO_CONTAINS({area}, d.pair), 'pair')")) == ["a"]
 
 
+class TestKeys:
+    """A filter by keys behind a search: what it names is all that is read."""
+
+    def find(self, database, condition, **binds):
+        text = f"FOR d IN v SEARCH ANALYZER(d.body == 'car', 'text_en') FILTER {condition} SORT BM25(d) DESC, d._key RETURN d._key"
+        return database.query(text, **binds)
+
+    @pytest.fixture
+    def cars(self, database):
+        with database.engine.writing() as txn:
+            ddl.create_collection(txn, "other")
+            properties = {"links": {"other": {"includeAllFields": True, "analyzers": ["text_en"]}}}
+            view_store.change_view(txn, "v", properties, partial=True)
+            for number in range(30):
+                for name in ("c", "other"):
+                    document = {"_key": f"{name}{number}", "body": "car " * (1 + number % 3), "n": number}
+                    txn.collection(name, write=True).insert(document)
+        return database
+
+    def test_give_what_the_filter_gives(self, cars):
+        everything = cars.query("FOR d IN v SEARCH d.n >= 0 RETURN [d._key, d._id, d.n]")
+        keys = ["c3", "other4", "c5", "nobody", 7, None, "c3"]
+        ids = ["c/c3", "other/other4", "c/other4", "c3", None]
+        assert sorted(self.find(cars, "d._key IN @k", k=keys)) == ["c3", "c5", "other4"]
+        assert sorted(self.find(cars, "d._id IN @k AND d.n > 3", k=ids)) == ["other4"]
+        assert sorted(self.find(cars, "d._id IN @k AND d._key IN ['c3', 'c4']", k=ids)) == ["c3"]
+        assert self.find(cars, "@k == null OR d._key IN @k", k=["c9"]) == ["c9"]
+        assert len(self.find(cars, "@k == null OR d._key IN @k", k=None)) == len(everything) == 60
+        assert self.find(cars, "d._key == @k", k="c8") == ["c8"]
+        assert self.find(cars, "d._key IN @k", k="c8") == self.find(cars, "d._key == @k", k=None) == []
+        assert sorted(self.find(cars, "d._key NOT IN @k", k=keys)) == sorted(
+            {row[0] for row in everything} - {*map(str, keys)}
+        )
+
+    def test_of_an_outer_loop_are_looked_up_for_each_row(self, cars):
+        text = (
+            "FOR k IN ['c1', 'c2', 'zzz', 'c3'] LET found = (FOR d IN v SEARCH d.n >= 0 FILTER d._key == k RETURN d._key) "
+            "RETURN found"
+        )
+        assert cars.query(text) == [["c1"], ["c2"], [], ["c3"]]
+        joined = "FOR k IN ['c1', 'c2', 'zzz', 'c3'] FOR d IN v SEARCH d.n >= 0 FILTER d._key == k RETURN d._key"
+        assert cars.query(joined) == ["c1", "c2", "c3"]
+
+    def test_are_all_that_is_read(self, cars):
+        text = "FOR d IN v SEARCH d.n >= 0 FILTER d._key IN ['c1', 'other2'] SORT BM25(d) LIMIT 5 RETURN d"
+        with cars.engine.reading() as txn:
+            result = aql.execute(txn, "_system", text)
+            assert len(result.all()) == 2 and result.stats["scannedIndex"] == 2
+
+
 def test_a_phrase_may_lead_back(database):
     with database.engine.writing() as txn:
         given = {"queryString": "FOR part IN SPLIT(@param, '-') RETURN part"}

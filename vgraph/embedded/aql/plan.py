@@ -203,7 +203,10 @@ class Top(Node):
 
 @dataclass(frozen=True, slots=True)
 class EnumerateViewNode(PlanNode):
-    """FOR over a view; `inverted` names a collection's inverted index instead (indexHint)."""
+    """FOR over a view; `inverted` names a collection's inverted index instead (indexHint).
+
+    `within`: lookups of documents by key or id, all others of which a filter further on refuses.
+    """
 
     variable: Variable
     view: str
@@ -214,6 +217,7 @@ class EnumerateViewNode(PlanNode):
     top: Top | None = None
     projection: frozenset[str] | None = None
     inverted: int | None = None
+    within: tuple[Lookup, ...] = ()
 
     def outputs(self) -> tuple[Variable, ...]:
         return (self.variable, *(s.variable for s in self.scorers), *(o.variable for o in self.offsets))

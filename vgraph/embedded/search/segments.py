@@ -105,7 +105,7 @@ class TextBlock:
     def lower_bound(self, term: bytes) -> int:
         """Index of the first term >= `term` in byte order."""
         low, high = 0, len(self)
-        words, ends = self.words, memoryview(self.word_ends)  # which gives Python's integers, and faster
+        words, ends = self.words, self.word_ends.data  # a view of bytes that gives Python's integers, and faster
         while low < high:
             middle = (low + high) >> 1
             if words[ends[middle] : ends[middle + 1]] < term:

@@ -69,6 +69,15 @@ class SearchResult:
         for source, row in zip(self.source.tolist(), self.rowids.tolist(), strict=True):
             yield self.collections[source], row
 
+    def take(self, places: Ints) -> SearchResult:
+        """Some of the rows."""
+        scores = [values[places] for values in self.scores]
+        taken = SearchResult(self.collections, self.source[places], self.rowids[places], scores)
+        find = self.find_offsets
+        if find is not None:
+            taken.find_offsets = lambda row, paths, limits: find(int(places[row]), paths, limits)
+        return taken
+
     def offsets(self, row: int, paths: Sequence[str], limits: Sequence[int] | int = 10) -> list[JSON]:
         """OFFSET_INFO of a row: [{"name": path as array, "offsets": [[first byte, length], …]}]."""
         if self.find_offsets is None:

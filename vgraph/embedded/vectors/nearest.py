@@ -27,8 +27,7 @@ _LEAST_SCORED = 100
 _SCORED_EACH = 5  # the same for each one wanted
 _FEW = 0.25  # share of the vectors
 _HALVED = 65_536  # vectors of which half of the signs are read at first
-_KEPT = 8  # as many of those are kept for each one looked at, and
-_KEPT_SHARE = 64  # one in so many of all
+_KEPT = 8  # as many of those are kept for each one looked at
 _EARLY = 0.4  # a good vector has an estimate among the best of those looked at: this share of them
 _FINE = 0.6  # and a finer one among the best of those scored
 _LATE = 0.01  # share of the result that may have a worse one before twice as many are looked at
@@ -131,7 +130,7 @@ class Nearest:
             return
         query = self.memory.coder.query(self.query)
         if accept is None and total >= _HALVED:
-            kept, keys = self._kept_by_half(slots, query, max(_KEPT * depth, total // _KEPT_SHARE))
+            kept, keys = self._kept_by_half(slots, query, _KEPT * depth)
             yield _Field(kept, keys, query, total, 2 * depth)
         yield _Field(slots, self._estimates(slots, query), None if accept else query, total, total)
 

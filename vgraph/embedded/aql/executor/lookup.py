@@ -27,6 +27,7 @@ MOST_SKIPS = 200
 """Values of the first field of an index that are gone through for a range on the second."""
 
 _LAST_KEYS: Final = object()
+_LAST_ROWIDS: Final = object()
 
 Pair = tuple[int, int]
 """A row's position in its batch, and the rowid of a document found for it."""
@@ -85,6 +86,17 @@ class Probe:
                 rowid = rowids[key]
                 if rowid is not None:
                     yield position, rowid
+
+    def rowids_of_keys(self, collection: Any, row: Row, rt: Run) -> Any:
+        """The rows of the keys asked for; those of the last list are kept, as both ways of a search look for the same."""
+        keys = self.keys(collection, row, rt)
+        known = rt.cache.get(_LAST_ROWIDS)
+        if known is not None and known[0] is keys:
+            return known[1]
+        found = [rowid for rowid in collection.rowids_of(keys) if rowid is not None]
+        rowids = np.array(found, dtype=np.int64)
+        rt.cache[_LAST_ROWIDS] = keys, rowids
+        return rowids
 
     def by_key(self, collection: Any, batch: Batch, rt: Run, reverse: bool) -> Iterator[Pair]:
         """A range of keys; a bound that is no string lets all keys through, or none."""
@@ -194,6 +206,8 @@ class Probe:
 
     def rowids(self, collection: Any, row: Row, rt: Run) -> Any:
         """All matches for one row as an array, in no order, perhaps more than once; None = not worth looking up."""
+        if self.kind == "primary":
+            return self.rowids_of_keys(collection, row, rt)
         pairs = (rowid for _, rowid in self.pairs(collection, [row], rt))
         if self.kind not in ("sorted", "skip") or self.sparse:
             return np.fromiter(pairs, dtype=np.int64)

@@ -303,7 +303,7 @@ class _Compiler:
             self.slot(node.variable),
             node.view,
             compiled,
-            bool(compiled is not None and compiled.variables) or any(map(ast.variables, scorer_arguments(node))),
+            bool(compiled is not None and compiled.variables) or any(map(ast.variables, row_arguments(node))),
             None if names is None else frozenset(names),
             tuple(
                 search.ScorerStep(self.slot(s.variable), s.function, tuple(self.closure(a) for a in s.arguments))
@@ -321,6 +321,7 @@ class _Compiler:
             ),
             node.projection,
             None if node.inverted is None else (node.view, node.inverted),
+            tuple(self.probe(item, node.variable) for item in node.within),
             self.limited,
         )
 
@@ -539,8 +540,10 @@ def left_to_test(node: p.IndexNode) -> Expr | None:
     return all_of(parts) if parts else None
 
 
-def scorer_arguments(node: p.EnumerateViewNode) -> list[Expr]:
-    return [argument for scorer in node.scorers for argument in scorer.arguments]
+def row_arguments(node: p.EnumerateViewNode) -> list[Expr]:
+    """What a search takes from the row beside its condition."""
+    arguments = [argument for scorer in node.scorers for argument in scorer.arguments]
+    return [*arguments, *(equal.value for lookup in node.within for equal in lookup.equal)]
 
 
 def writes(node: p.PlanNode) -> bool:

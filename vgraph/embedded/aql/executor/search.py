@@ -71,6 +71,7 @@ class EnumerateView:
     top: TopStep | None
     projection: frozenset[str] | None
     inverted: tuple[str, int] | None
+    within: tuple[Probe, ...]
     demand: Demand
 
     def run(self, source: Rows, rt: Run, seed: Row) -> Rows:
@@ -93,6 +94,8 @@ class EnumerateView:
             options["offsets"] = True
         condition = None if self.condition is None else self.condition.bind(row, rt)
         result = self.searched(rt).search(rt.txn, condition, **options)
+        for probe in self.within:
+            result = narrowed(result, probe, row, rt)
         return result if self.top is None or not self.top.ties else best_with_ties(result, *self.top.wanted(row, rt))
 
     def searched(self, rt: Run) -> Any:
@@ -145,16 +148,21 @@ class EnumerateView:
         return kept
 
 
+def narrowed(result: Any, probe: Probe, row: Row, rt: Run) -> Any:
+    """The rows that a lookup of keys finds as well."""
+    kept = np.zeros(len(result), np.bool_)
+    for number, name in enumerate(result.collections):
+        rowids = probe.rowids(rt.txn.collection(name), row, rt)
+        kept |= (result.source == number) & np.isin(result.rowids, rowids)
+    return result.take(np.flatnonzero(kept))
+
+
 def best_with_ties(result: Any, scorer: int, descending: bool, count: int) -> Any:
     """The rows that no `count` others surpass: those that a SORT by the score, and then by something else, may need."""
-    from vgraph.embedded.search import SearchResult
-
     if count == 0 or count >= len(result):
         return result
     order = -result.scores[scorer] if descending else result.scores[scorer]
-    kept = order <= np.partition(order, count - 1)[count - 1]
-    scores = [values[kept] for values in result.scores]
-    return SearchResult(result.collections, result.source[kept], result.rowids[kept], scores)
+    return result.take(np.flatnonzero(order <= np.partition(order, count - 1)[count - 1]))
 
 
 @dataclass(slots=True)

@@ -52,6 +52,7 @@ RULES: tuple[Rule, ...] = (
     Rule("handle-arangosearch-views", views.handle_views, necessary=True),
     Rule("geo-index-optimizer", geo.use_geo_index, necessary=True),
     Rule("use-indexes", indexes.use_indexes),
+    Rule("narrow-views", indexes.narrow_views, shown=False),
     Rule("use-index-for-sort", indexes.use_index_for_sort),
     Rule("use-index-for-collect", collects.use_index_for_collect),
     Rule("specialize-collect", collects.specialize_collect, necessary=True, shown=False),

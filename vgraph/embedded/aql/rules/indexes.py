@@ -349,6 +349,25 @@ def with_index(
     return [*nodes[:position], index_node, *kept, *nodes[end:]]
 
 
+def narrow_views(plan: p.Plan, context: Context) -> p.Plan:
+    """What a view finds is reduced to the documents whose keys a filter names before it is read. The filter stays."""
+    nodes = list(plan.nodes)
+    for position, node in enumerate(nodes):
+        if not isinstance(node, p.EnumerateViewNode):
+            continue
+        between = nodes[position + 1 : window(nodes, position)]
+        definitions, unknown = simple_definitions(between), outputs(nodes[position:])
+        conditions = [inlined(item.condition, definitions) for item in between if isinstance(item, p.FilterNode)]
+        found = [
+            choice.lookup
+            for condition in conditions
+            for choice in _primary([t for t in terms(condition, node.variable, unknown) if t.op in ("==", "IN")])
+        ]
+        if found:
+            nodes[position] = replace(node, within=tuple(found))
+    return plan if all(map(same, nodes, plan.nodes)) else with_nodes(plan, nodes)
+
+
 def sort_hint(nodes: Sequence[p.PlanNode], end: int) -> bool:
     return end < len(nodes) and isinstance(nodes[end], p.SortNode)
 
@@ -424,4 +443,4 @@ def in_order_of_lookup(node: p.IndexNode, wanted: list[str], ascending: bool, co
     return replace(node, ascending=ascending, sorted=True)
 
 
-__all__ = ["Found", "Term", "find", "skipping", "terms", "use_index_for_sort", "use_indexes", "window"]
+__all__ = ["Found", "Term", "find", "narrow_views", "skipping", "terms", "use_index_for_sort", "use_indexes", "window"]
