@@ -345,6 +345,11 @@ def test_a_server_says_where_it_listens_answers_and_stops_quietly(folder: Path) 
             citation = client.ask("Who hands over crate 25?", cameras=["dock"])["claims"][0]["citations"][0]
             assert client.frame(citation["frame"]).startswith(b"\xff\xd8")
             assert client.search("crate 25", k=1)["chunks"]
+            *steps, (name, answer) = client.run("Who hands over crate 25?", agent="plan")
+            assert {kind for kind, _ in steps} == {"step"} and (name, answer["status"]) == ("answer", "answered")
+            assert client.runs(1)[0]["_key"] == answer["run"] and client.read_run(answer["run"])["cited"]
+            with pytest.raises(NotFoundError, match="no run 'nobody'"):
+                list(client.run("And then?", follow="nobody"))
             with pytest.raises(NotFoundError, match="no camera 'moon'"):
                 client.search("crate 25", cameras=["moon"])
             with pytest.raises(UserError, match="later: Extra inputs"):
