@@ -41,7 +41,6 @@ from vgraph.ingest.keys import camera_key
 from vgraph.ingest.live import Feed, Watch, named_sources, watch_all
 from vgraph.ingest.moving import Moved
 from vgraph.ingest.pipeline import NOTHING
-from vgraph.ingest.remembered import CappedChat
 from vgraph.ingest.retention import Expired, expire
 from vgraph.ingest.run import Failed, Item, cameras_of, ingest_all
 from vgraph.ingest.similar import SimilarOptions
@@ -371,8 +370,8 @@ class VGraph:
             WindowOptions(chosen.window_chunks, chosen.window_fanout) if chosen.windows else None,
             ThemeOptions(chosen.theme_members, chosen.theme_levels, chosen.theme_resolution) if chosen.themes else None,
         )
-        chat = self.models.chat and CappedChat(self.models.chat, shared)
-        return derive(self._store, options, Writers(self._embedder, chat, chosen.summary_sentences), report)
+        writers = Writers(self._embedder, self.models.chat, chosen.summary_sentences, shared)
+        return derive(self._store, options, writers, report)
 
     def _options(self) -> Options:
         media, taken, types = self.settings.media, self.settings.ingest, self._vocabulary
@@ -933,6 +932,7 @@ def _prices(settings: Settings) -> dict[str, Price]:
     return {
         "caption": Price(prices.caption_input, prices.caption_output),
         "extract": Price(prices.chat_input, prices.chat_output),
+        "summarise": Price(prices.chat_input, prices.chat_output),
         "embed": Price(prices.embed_input),
         "hear": Price(minute=prices.transcribe_minute),
     }

@@ -195,7 +195,18 @@ def ledger(rows: Sequence[Mapping[str, Any]]) -> None:
         note("no model was asked yet")
         return
     columns = ("document", "stage", "calls", "failed", "input_tokens", "output_tokens", "seconds", "money")
-    table(columns, [[*(row[c] for c in columns[:6]), f"{row['seconds']:.1f}", f"{row['money']:.4f}"] for row in rows])
+    table(
+        columns,
+        [
+            [
+                row["document"] or "(the graph)",
+                *(row[c] for c in columns[1:6]),
+                f"{row['seconds']:.1f}",
+                f"{row['money']:.4f}",
+            ]
+            for row in rows
+        ],
+    )
 
 
 def estimate(found: Estimate) -> None:

@@ -51,7 +51,8 @@ def chat() -> ScriptedChat:
     said = itertools.count()
 
     def reply(messages: Sequence[Message]) -> dict[str, str]:
-        return {"title": f"part {next(said)}", "summary": "They carry crates."}
+        number = next(said)
+        return {"title": f"part {number}", "summary": f"They carry crates, {number}."}
 
     return ScriptedChat(reply)
 
@@ -174,6 +175,60 @@ def test_a_failing_model_is_told_and_asked_again_the_next_time(store: Store) -> 
     model = chat()
     assert derive(store, options, Writers(HashEmbedder(DIMENSION), model, 2)).warnings == ()
     assert {w["method"] for w in records(store, "communities")} == {"model:scripted"}
+
+
+def test_a_derivation_that_is_cut_short_asks_again_for_nothing_that_was_answered(store: Store, tmp_path: Path) -> None:
+    """The answer may have come and what is made of it not: it is in the ledger by then."""
+    embedder, model = HashEmbedder(DIMENSION), chat()
+    derive(store, DeriveOptions(), Writers(embedder, model, 2))
+    whole = len(model.seen)
+    with fresh_store(tmp_path / "again") as again:
+        again.claim_embedding("text", "hash", DIMENSION)
+        for document, camera in (("one", "dock"), ("two", "gate")):
+            again.apply(corpus(document, camera))
+        again.ensure_vector_indexes()
+        asked = chat()
+        for number in (1, whole // 2, whole - 1):
+
+            def cut(database: Any, *_: Any, number: int = number) -> None:
+                if len(asked.seen) >= number:
+                    raise KeyboardInterrupt
+
+            with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+                patch.setattr(
+                    type(again.derived), "replace_communities", _before(cut, type(again.derived).replace_communities)
+                )
+                derive(again, DeriveOptions(), Writers(embedder, asked, 2))
+        derive(again, DeriveOptions(), Writers(embedder, asked, 2))
+        assert len(asked.seen) == whole
+        made = {c["_key"]: (c["title"], c["summary"]) for c in records(again, "communities")}
+        assert made == {c["_key"]: (c["title"], c["summary"]) for c in records(store, "communities")}
+
+
+def _before(cut: Any, write: Any) -> Any:
+    def written(*arguments: Any) -> Any:
+        cut(*arguments)
+        return write(*arguments)
+
+    return written
+
+
+def test_what_summaries_cost_is_in_the_ledger_by_document_and_for_the_whole_graph(store: Store) -> None:
+    model = chat()
+    derive(store, DeriveOptions(), Writers(HashEmbedder(DIMENSION), model, 2))
+    rows = {row["document"]: row for row in store.ledgers.spent()}
+    assert {(row["stage"], row["failed"]) for row in rows.values()} == {("summarise", 0)}
+    assert rows["one"]["calls"] + rows["two"]["calls"] + rows[None]["calls"] == len(model.seen)
+    assert store.ledgers.failed_documents() == [] and not list(store.audit.faults())
+
+
+def test_a_deletion_lets_go_of_what_a_model_said_of_the_document_also_in_themes(store: Store) -> None:
+    model = ScriptedChat(lambda messages: {"title": "t", "summary": "the secret of document one"})
+    derive(store, DeriveOptions(), Writers(HashEmbedder(DIMENSION), model, 2))
+    spent = {row["document"]: row["calls"] for row in store.ledgers.spent()}
+    store.removal.document("one")
+    calls = [r for r in records(store, "ledger") if r.get("kind") == "call" and r["document"] != "two"]
+    assert len(calls) == spent[None] and all(call["result"] is None for call in calls)
 
 
 # --- themes -------------------------------------------------------------------------------------------------------------

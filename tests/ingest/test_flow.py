@@ -19,8 +19,8 @@ from tests.models.conftest import Response, Server
 from vgraph.errors import BudgetReached, MediaError, Stopped, UserError
 from vgraph.ingest import Asked, Options, Site, Tools, ingest
 from vgraph.ingest.calls import Budget, Gates, Price, Shared
+from vgraph.ingest.communities import Writers
 from vgraph.ingest.estimate import estimate
-from vgraph.ingest.remembered import CappedChat
 from vgraph.ingest.run import Item, cameras_of, ingest_all
 from vgraph.media.assets import Assets
 from vgraph.models.captions import VisionCaptioner
@@ -312,20 +312,21 @@ def test_cameras_are_found_in_paths() -> None:
         cameras_of(paths, "(")
 
 
-def test_summaries_of_the_graph_count_under_the_cap_of_the_run(oracle: Oracle) -> None:
-    chat = tools_of(oracle).chat
-    assert chat is not None
-    shared = Shared(Budget(max_tokens=500))
-    capped = CappedChat(chat, shared)
+def test_summaries_of_the_graph_count_under_the_cap_of_the_run(store: Store, oracle: Oracle) -> None:
+    tools, shared = tools_of(oracle), Shared(Budget(max_tokens=500))
+    writers = Writers(tools.embedder, tools.chat, 2, shared).remembering(store, None)
+    assert writers.chat is not None
     schema = {
         "type": "object",
         "properties": {"title": {"type": "string"}},
         "required": ["title"],
         "additionalProperties": False,
     }
-    capped.complete([Message("user", "Summarise.")], schema=schema)
-    capped.complete([Message("user", "Summarise.")], schema=schema)
+    for number in (1, 2, 2, 1):
+        writers.chat.complete([Message("user", f"Summarise {number}.")], schema=schema)
     assert shared.budget.tokens == 240
     with pytest.raises(BudgetReached):
-        capped.complete([Message("user", "Summarise.")], schema=schema)
+        writers.chat.complete([Message("user", "Summarise 3.")], schema=schema)
     assert oracle.asked["extract"] == 2
+    (row,) = store.ledgers.spent()
+    assert (row["document"], row["stage"], row["calls"], row["input_tokens"]) == (None, "summarise", 2, 200)

@@ -43,6 +43,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "empty_communities": {},
     "entities_of_chunks": {"chunks": IDS},
     "entities_to_embed": {"document": "one"},
+    "forget_answers": {},
     "expired_documents": {"camera": "dock", "before_ms": 5000},
     "last_chunk": {"document": "one"},
     "ledger_averages": {},

@@ -53,6 +53,8 @@ class Price:
 
 FREE = Price()
 NO_TOKENS = Usage()
+GRAPH = "graph"
+"""Begins the keys of calls that belong to no one document."""
 FINAL = ("truncated", "too_long")
 """Kinds of BadReply that the same question will always meet: remembered as answers, so that whoever asks in halves does so at once."""
 
@@ -206,9 +208,9 @@ class Receipt:
 
 
 class Calls:
-    """The remembered calls of one document. `failed` counts those that failed in this run; safe to use from several threads."""
+    """The remembered calls of one document, or (None) of the whole graph. `failed` counts those that failed in this run; safe to use from several threads."""
 
-    def __init__(self, ledgers: Ledgers, document: str, shared: Shared) -> None:
+    def __init__(self, ledgers: Ledgers, document: str | None, shared: Shared) -> None:
         self._ledgers, self._document, self._shared = ledgers, document, shared
         self._known: set[str] | None = None
         self._lock = threading.Lock()
@@ -239,7 +241,7 @@ class Calls:
         return [known[key]["result"] for key in keys]
 
     def _key(self, call: Call) -> str:
-        key = f"{self._document}-{content_key(call.stage, described(call.model), call.request)}"
+        key = f"{self._document or GRAPH}-{content_key(call.stage, described(call.model), call.request)}"
         with self._lock:
             self.used.add(key)
         return key

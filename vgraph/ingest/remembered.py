@@ -14,7 +14,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from vgraph.ingest.calls import Call, Calls, Shared, is_remote
+from vgraph.ingest.calls import Call, Calls, is_remote
 from vgraph.ingest.keys import content_key
 from vgraph.ingest.options import Tools
 from vgraph.models import Captioner, ChatModel, Detector, Diarizer, Embedder, Reader, Transcriber
@@ -105,11 +105,11 @@ class RememberedCaptioner(_Remembered):
 
 
 class RememberedChat(_Remembered):
-    """A call a completion."""
+    """A call a completion, of the stage it is asked for."""
 
-    def __init__(self, chat: ChatModel, calls: Calls) -> None:
+    def __init__(self, chat: ChatModel, calls: Calls, stage: str = "extract") -> None:
         super().__init__(chat, calls)
-        self._chat = chat
+        self._chat, self._stage = chat, stage
 
     def complete(
         self,
@@ -124,35 +124,11 @@ class RememberedChat(_Remembered):
         forms = json.dumps([schema, [plain(ToolSpec, tool) for tool in tools]], sort_keys=True, default=dict)
         request = content_key(*said, forms, max_tokens, repr(temperature))
         expected = Usage(sum(map(len, said)) // CHARACTERS_A_TOKEN, min(max_tokens, REPLY_TOKENS))
-        call = Call("extract", self._chat, request, expected)
+        call = Call(self._stage, self._chat, request, expected)
         options: dict[str, Any] = {"tools": tools, "max_tokens": max_tokens, "temperature": temperature}
         asked = lambda: plain(Completion, self._chat.complete(messages, schema=schema, **options))  # noqa: E731
         completion: Completion = made(Completion, self._calls.answer(call, asked))
         return completion
-
-
-class CappedChat:
-    """A chat model whose calls count under the cap of a run, for what belongs to no one document: summaries of the whole graph."""
-
-    def __init__(self, chat: ChatModel, shared: Shared) -> None:
-        self.name: str = chat.name
-        self.configuration: str = getattr(chat, "configuration", "")
-        self._chat, self._shared = chat, shared
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        tools: Sequence[ToolSpec] = (),
-        max_tokens: int = 1024,
-        temperature: float = 0.0,
-    ) -> Completion:
-        length = sum(len(message.text) for message in messages)
-        expected = Usage(length // CHARACTERS_A_TOKEN, min(max_tokens, REPLY_TOKENS))
-        options: dict[str, Any] = {"tools": tools, "max_tokens": max_tokens, "temperature": temperature}
-        with self._shared.paying("extract", self._chat, expected):
-            return self._chat.complete(messages, schema=schema, **options)
 
 
 class RememberedReader(_Remembered):

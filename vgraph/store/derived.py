@@ -188,6 +188,7 @@ def forget_derived(db: schema.Database, document: str) -> None:
     run(db, "remove_communities", keys=found["themes"])
     stale = [f"{key}-similar" for key in alike] + [f"{key}-themes" for key in found["documents"]]
     run(db, "remove_ledger", keys=stale)
+    run(db, "forget_answers")
 
 
 def _ids(keys: Sequence[str]) -> list[str]:

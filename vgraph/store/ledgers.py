@@ -26,8 +26,8 @@ class Ledgers:
         """What of a document's ingest is finished: entry by stage."""
         return {entry["stage"]: entry for entry in run(self._db, "ledger_stages", document=document)}
 
-    def call_keys(self, document: str) -> list[str]:
-        """Keys of all remembered calls of a document."""
+    def call_keys(self, document: str | None) -> list[str]:
+        """Keys of all remembered calls of a document, or (None) of the whole graph."""
         return list(run(self._db, "ledger_call_keys", document=document))
 
     def calls(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -39,7 +39,7 @@ class Ledgers:
         with self._writing:
             run(self._db, "write_records", records=[dict(entry) for entry in entries], collection="ledger")
 
-    def forget_calls(self, document: str, stages: Sequence[str], used: Sequence[str]) -> None:
+    def forget_calls(self, document: str | None, stages: Sequence[str], used: Sequence[str]) -> None:
         """Let go of a document's calls of some stages that nobody asks any more; `used` (keys) stay."""
         with self._writing:
             run(self._db, "remove_unused_calls", document=document, stages=list(stages), used=list(used))

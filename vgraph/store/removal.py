@@ -140,6 +140,7 @@ class Removal:
                 run(db, "remove_older", document=key, end_ms=end_ms, collection=collection)
             run(db, "remove_depictions", document=key)
             run(db, "remove_calls_of_chunks", document=key, chunks=old)
+            run(db, "forget_answers")
             run(db, "update_beginning", document=key, offset_ms=max(cuts))
             renamed = _settle(db, touched)
         return removed, renamed, assets

@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
+from vgraph.ingest.calls import Calls, Shared
 from vgraph.ingest.communities.summaries import Material, Summary, summarised
 from vgraph.ingest.keys import content_key
+from vgraph.ingest.remembered import RememberedChat
 from vgraph.models import ChatModel, Embedder
+from vgraph.store import Store
 from vgraph.types import Record
+
+SUMMARISE: Final = "summarise"
+"""The stage of the ledger that summaries are asked under."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writers:
-    """What makes summaries: an embedder, and a chat model or None; at most `sentences` sentences each."""
+    """What makes summaries: an embedder, and a chat model or None; at most `sentences` sentences each.
+
+    `shared` is what the run's calls share: its cap, its gates and its prices.
+    """
 
     embedder: Embedder
     chat: ChatModel | None
     sentences: int
+    shared: Shared = field(default_factory=Shared)
+
+    def remembering(self, store: Store, document: str | None) -> Writers:
+        """The same, whose model is not asked again for what it answered of a document, or (None) of the whole graph."""
+        if self.chat is None:
+            return self
+        return replace(self, chat=RememberedChat(self.chat, Calls(store.ledgers, document, self.shared), SUMMARISE))
 
     @property
     def name(self) -> str:

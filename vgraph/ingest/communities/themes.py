@@ -77,7 +77,7 @@ def find_themes(store: Store, options: ThemeOptions, writers: Writers, report: C
         return []
     report(Progress("entities", STAGE, 0, None, "themes"))
     touched = {key for one in pending for key in store.derived.entities_of(one.document)}
-    warnings = _cluster(store, {*touched, *regrouped}, options, writers, report)
+    warnings = _cluster(store, {*touched, *regrouped}, options, writers.remembering(store, None), report)
     if not warnings:
         store.derived.done(STAGE, pending)
         store.derived.themed(regrouped)

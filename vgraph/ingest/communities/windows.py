@@ -64,6 +64,7 @@ def summarise_windows(
 
 
 def _summarise(store: Store, pending: Pending, options: WindowOptions, writers: Writers) -> list[str]:
+    writers = writers.remembering(store, pending.document)
     known = {row["_key"]: row for row in store.derived.communities_of(pending.document)}
     seen: set[str] = set()
     warnings: list[str] = []
