@@ -195,24 +195,19 @@ def ledger(rows: Sequence[Mapping[str, Any]]) -> None:
         note("no model was asked yet")
         return
     columns = ("document", "stage", "calls", "failed", "input_tokens", "output_tokens", "seconds", "money")
-    table(
-        columns,
-        [
-            [
-                row["document"] or "(the graph)",
-                *(row[c] for c in columns[1:6]),
-                f"{row['seconds']:.1f}",
-                f"{row['money']:.4f}",
-            ]
-            for row in rows
-        ],
-    )
+    table(columns, [_paid(row) for row in rows])
+
+
+def _paid(row: Mapping[str, Any]) -> tuple[object, ...]:
+    counts = (row[name] for name in ("stage", "calls", "failed", "input_tokens", "output_tokens"))
+    return (row["document"] or "(the graph)", *counts, f"{row['seconds']:.1f}", f"{row['money']:.4f}")
 
 
 def estimate(found: Estimate) -> None:
     """A file, or all together, with a line a stage."""
     name = found.path or "all together"
-    state = f" {found.state}" if found.state else ""
+    done = f", {found.complete} of {found.files} files complete" if not found.path and found.complete else ""
+    state = f" {found.state}" if found.state else done
     out.print(
         f"[bold]{escape(name)}[/]{state}: {clock(round(found.seconds * 1000))} of video, about {found.segments} segments, "
         f"{found.disk_bytes / 1e6:.1f} MB"

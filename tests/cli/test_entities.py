@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.ingest.identity.graph import Graph, run
 from vgraph.cli import app
-from vgraph.cli.cameras import duration
+from vgraph.cli.durations import duration
 from vgraph.errors import UserError
 from vgraph.store import Store, connect
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vgraph.cli.cameras import duration
 from vgraph.cli.console import Json, Narrowed, narrowed, opened, print_json
+from vgraph.cli.durations import duration
 from vgraph.errors import UserError
 
 if TYPE_CHECKING:

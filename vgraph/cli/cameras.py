@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 import typer
 
 from vgraph.cli.console import Json, opened, print_json
+from vgraph.cli.durations import duration
 from vgraph.errors import UserError
 
 cameras = typer.Typer(help="The cameras, and how they lie to one another.", rich_markup_mode=None)
-UNITS = {"": 1000, "ms": 1, "s": 1000, "sec": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000}
-LONGEST_MS = 100 * 366 * 86_400_000
 
 
 @cameras.callback(invoke_without_command=True)
@@ -73,17 +71,6 @@ def adjacent(
                 for w in ways
             ],
         )
-
-
-def duration(text: str) -> int:
-    """Milliseconds of a length of time such as 5s, 1.5min, 250ms or 90 (seconds), a century at most. Raises UserError."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
-    if found is None or found[2] not in UNITS:
-        raise UserError(f"{text!r} is no length of time: write 5s, 1.5min or 250ms")
-    length = float(found[1]) * UNITS[found[2]]
-    if length > LONGEST_MS:
-        raise UserError(f"{text!r} is too long: a length of time is a century at most")
-    return round(length)
 
 
 def _seconds(ms: int | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from vgraph.cli.console import After, Before, Cameras, Json, opened, print_json
+from vgraph.cli.durations import duration
 from vgraph.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,16 +23,8 @@ Camera = Annotated[str, typer.Argument(help="The camera, by label or key.")]
 Tz = Annotated[str | None, typer.Option("--tz", help="The camera's time zone, for example Europe/Berlin.")]
 
 
-MOST_S = 100 * 366 * 86_400
 MOST_DRIFT = 100_000.0
 """Parts per million: a tenth."""
-
-
-def _ms(option: str, seconds: float) -> int:
-    """Whole ms of an option in seconds. Raises UserError for what is no number, or more than a century."""
-    if not abs(seconds) <= MOST_S:
-        raise UserError(f"{option} {seconds:g}: give seconds, a century at most")
-    return round(seconds * 1000)
 
 
 @clock.command("show")
@@ -51,9 +44,9 @@ def show(camera: Camera, json: Json = False) -> None:
 def set_clock(
     ctx: typer.Context,
     camera: Camera,
-    offset: Annotated[float | None, typer.Option(help="Seconds to add to what the clock shows.")] = None,
+    offset: Annotated[str | None, typer.Option(help="To be added to what the clock shows, such as -1.5s.")] = None,
     drift: Annotated[float, typer.Option(help="Parts per million that the clock loses; 20 are 1.7 s a day.")] = 0.0,
-    uncertainty: Annotated[float | None, typer.Option(min=0, help="Seconds by which that may be wrong.")] = None,
+    uncertainty: Annotated[str | None, typer.Option(help="By how much that may be wrong, such as 200ms.")] = None,
     at: Annotated[str | None, typer.Option(help="Own time at which --offset holds, ISO 8601 (with --drift).")] = None,
     since: Annotated[
         str | None, typer.Option("--from", help="Only from this own time on, ISO 8601: the clock was set anew then.")
@@ -74,12 +67,12 @@ def set_clock(
             raise UserError("--drift needs --at: the own time at which the offset holds")
         span = None
         if offset is not None:
-            doubt = None if uncertainty is None else _ms("--uncertainty", uncertainty)
+            doubt = None if uncertainty is None else duration(uncertainty, "--uncertainty")
             if not abs(drift) <= MOST_DRIFT:
                 raise UserError(
                     f"--drift {drift:g}: no clock is that wrong; give parts per million, {MOST_DRIFT:g} at most"
                 )
-            span = Span(_ms("--offset", offset), drift, doubt, at_ms, from_ms)
+            span = Span(duration(offset, "--offset", signed=True), drift, doubt, at_ms, from_ms)
         told(clocks.set(key, span, tz), json)
 
 
@@ -93,8 +86,8 @@ def anchor(
     document: Annotated[
         str | None, typer.Option("--document", "-d", help="Or: the recording (key) in which that moment is seen, …")
     ] = None,
-    offset: Annotated[float | None, typer.Option(min=0, help="… so many seconds after its first frame.")] = None,
-    uncertainty: Annotated[float, typer.Option(min=0, help="Seconds by which the true time may be off.")] = 0.5,
+    offset: Annotated[str | None, typer.Option(help="… so long after its first frame, such as 93.2s.")] = None,
+    uncertainty: Annotated[str, typer.Option(help="By how much the true time may be off.")] = "500ms",
     json: Json = False,
 ) -> None:
     """Note a moment of which both the camera's own and the true time are known, for `vgraph clock fit`."""
@@ -106,11 +99,11 @@ def anchor(
     with opened() as graph:
         key = graph.camera_key(camera)
         clocks, zone = graph.clocks(), graph.zones()[key]
-        true_ms, doubt = moment(true, zone), _ms("--uncertainty", uncertainty)
+        true_ms, doubt = moment(true, zone), duration(uncertainty, "--uncertainty")
         if own is not None:
             count = clocks.anchor(key, Anchor(moment(own, zone), true_ms, doubt))
         else:
-            count = clocks.anchor_in(key, document or "", _ms("--offset", offset or 0.0), true_ms, doubt)
+            count = clocks.anchor_in(key, document or "", duration(offset or "0", "--offset"), true_ms, doubt)
     if json:
         print_json({"camera": key, "anchors": count})
     else:
@@ -171,7 +164,7 @@ def coverage(
     camera: Cameras = None,
     after: After = None,
     before: Before = None,
-    join: Annotated[float, typer.Option(min=0, help="Gaps of so many seconds or less do not count.")] = 1.0,
+    join: Annotated[str, typer.Option(help="Gaps of so long or less do not count.")] = "1s",
     json: Json = False,
 ) -> None:
     """What was recorded when, and what was not: stretches, gaps and how far their times may be off, camera by camera."""
@@ -179,7 +172,7 @@ def coverage(
 
     with opened() as graph:
         rows = graph.clocks().coverage(
-            graph.filters(cameras=camera or None, start=after, end=before), join_ms=_ms("--join", join)
+            graph.filters(cameras=camera or None, start=after, end=before), join_ms=duration(join, "--join")
         )
     if json:
         print_json(rows)

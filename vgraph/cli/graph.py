@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as jsonlib
-import re
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vgraph.cli.console import Json, opened, print_json
+from vgraph.cli.durations import duration
 from vgraph.errors import NotFoundError, UserError
 
 if TYPE_CHECKING:
     from vgraph.app import VGraph
 
 FAULTS = 8
-UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-LONGEST_MS = 1000 * 366 * 86_400_000
 
 
 def documents(json: Json = False) -> None:
@@ -131,16 +129,13 @@ def retention(
 
 
 def kept_ms(text: str) -> int | None:
-    """A length of time as ms, None for `forever`. Raises UserError for another form."""
+    """A length of time as ms, None for `forever`. Raises UserError for another form, and for none at all."""
     if text.strip().lower() == "forever":
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip().lower())
-    if found is None or float(found[1]) <= 0:
-        raise UserError(f"--keep {text!r}: write a number with s, m, h, d or w, for example 30d, or `forever`")
-    length = float(found[1]) * UNITS_MS[found[2]]
-    if length > LONGEST_MS:
-        raise UserError(f"--keep {text!r}: a thousand years at most, or `forever`")
-    return round(length)
+    length = duration(text, "--keep")
+    if length <= 0:
+        raise UserError(f"--keep {text!r}: nothing would be kept; write a length of time such as 30d, or `forever`")
+    return length
 
 
 def check(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vgraph.cli.console import RESUMABLE, Json, opened, print_json_line, settings, told
+from vgraph.cli.durations import duration
 from vgraph.errors import MediaError, UserError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def watch(
     camera: Annotated[str | None, typer.Option("--camera", "-c", help="The camera's label, for one source.")] = None,
     start: Annotated[str | None, typer.Option("--start", help="When a growing file began, ISO 8601.")] = None,
     tz: Zone = None,
-    seconds: Annotated[float | None, typer.Option("--for", min=0, help="End after so many seconds.")] = None,
+    length: Annotated[str | None, typer.Option("--for", help="End after so long, such as 10min.")] = None,
     json: Json = False,
 ) -> None:
     """Read streams, growing files and folders that fill, until they end; what they show can be asked for seconds later."""
@@ -122,7 +123,7 @@ def watch(
         "interrupted; what was finished is kept, and the same command goes on with the same document"
     )
     stop = threading.Event()
-    timer = threading.Timer(seconds, stop.set) if seconds is not None else None
+    timer = threading.Timer(duration(length, "--for") / 1000, stop.set) if length is not None else None
     show = print_json_line if json else terminal.report
     with opened() as graph, terminal.progress() as advance:
         if timer is not None:

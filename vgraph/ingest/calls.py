@@ -208,7 +208,7 @@ class Receipt:
 
 
 class Calls:
-    """The remembered calls of one document, or (None) of the whole graph. `failed` counts those that failed in this run; safe to use from several threads."""
+    """The remembered calls of one document, or (None) of the whole graph; safe to use from several threads."""
 
     def __init__(self, ledgers: Ledgers, document: str | None, shared: Shared) -> None:
         self._ledgers, self._document, self._shared = ledgers, document, shared

@@ -7,14 +7,14 @@ the ledger, their average is what a call is expected to cost, else the figures b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from vgraph.ingest.calls import FREE, Price, is_remote
 from vgraph.ingest.keys import camera_key, document_key
 from vgraph.ingest.ledger import COMPLETE, MODELS, configurations
-from vgraph.ingest.opening import Asked, Site, camera_info, with_given
+from vgraph.ingest.opening import Asked, Site, camera_info, names_of, with_given
 from vgraph.ingest.options import Options, Tools
 from vgraph.ingest.remembered import FRAMES_A_CALL, GIVEN, PICTURE_TOKENS
 from vgraph.ingest.understanding import units
@@ -55,7 +55,10 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One file, or (`path` empty) all together. `state`: new, begun, or complete, which costs nothing."""
+    """One file, or (`path` empty) all together. `state`: new, begun, or complete, which costs nothing.
+
+    Of all together `seconds` and `segments` are those that are still to be ingested, and `complete` is how many of the `files` are done.
+    """
 
     path: str
     camera: str
@@ -64,6 +67,8 @@ class Estimate:
     segments: int
     stages: Mapping[str, Expected] = field(default_factory=dict)
     disk_bytes: int = 0
+    files: int = 1
+    complete: int = 0
 
     @property
     def total(self) -> Expected:
@@ -74,8 +79,11 @@ class Estimate:
         other = others or Estimate("", "", "", 0.0, 0)
         names = sorted({*self.stages, *other.stages})
         stages = {name: self.stages.get(name, NOTHING) + other.stages.get(name, NOTHING) for name in names}
-        seconds, segments = self.seconds + other.seconds, self.segments + other.segments
-        return Estimate("", "", "", seconds, segments, stages, self.disk_bytes + other.disk_bytes)
+        own = self if self.state != COMPLETE else replace(self, seconds=0.0, segments=0)
+        seconds, segments = own.seconds + other.seconds, own.segments + other.segments
+        files, complete = self.files + other.files * bool(others), (self.state == COMPLETE) + other.complete
+        disk = self.disk_bytes + other.disk_bytes
+        return Estimate("", "", "", seconds, segments, stages, disk, files, complete)
 
 
 NOTHING = Expected()
@@ -93,9 +101,8 @@ def estimate(path: Path, site: Site, asked: Asked) -> Estimate:
     tools = with_given(site.tools, sidecars)
     ledger = site.store.ledgers.stages(document)
     done = ledger.get(COMPLETE, {})
-    complete = (
-        done.get("state") == "done" and done.get("config") == configurations(site.options, tools, sidecars)["chunks"]
-    )
+    config = configurations(site.options, tools, sidecars, names_of(site, tools, document))["chunks"]
+    complete = done.get("state") == "done" and done.get("config") == config
     segments = _segments(video, site.options)
     if complete:
         return Estimate(str(path), camera, "complete", video.duration_ms / 1000, len(segments))

@@ -112,7 +112,7 @@ def made_job(
     """A job with its models, what of it is finished, and nothing left of another configuration."""
     calls = Calls(site.store.ledgers, place.document, site.shared)
     tools = remembering(with_given(site.tools, sidecars), calls)
-    names = _names(site, tools, place.document)
+    names = names_of(site, tools, place.document)
     stages = configurations(site.options, tools, sidecars, names)
     ledger, anew = cleared(site.store, place.document, stages, again=again)
     outcome: Outcome = "ingested" if anew or not ledger else "resumed"
@@ -122,7 +122,7 @@ def made_job(
     )  # fmt: skip
 
 
-def _names(site: Site, tools: Tools, document: str) -> Mapping[str, str]:
+def names_of(site: Site, tools: Tools, document: str) -> Mapping[str, str]:
     """Whom tracks were confirmed to be, where a captioner is to see it."""
     seen = site.options.draw_tracks and tools.captioner is not None and tools.captioner.name != GIVEN
     return confirmed_names(site.store, document) if seen else {}

@@ -377,3 +377,22 @@ def test_looks_given_later_join_tracks(store: Store) -> None:
     who.look((key, [1.0, 0.5]) for key in graph.vertices["tracks"])
     who.resolve()
     assert status(store, one, other) == "confirmed"
+
+
+def test_what_was_decided_already_is_not_decided_again_and_no_name_is_no_name(store: Store) -> None:
+    graph = Graph()
+    names = ("Ana Li", "Bo Dee", "Cy Fox")
+    one, other, third = (graph.seen(name, "dock", 40 * n, 40 * n + 10) for n, name in enumerate(names))
+    graph.write(store)
+    entities = Identification(store, OPTIONS, lambda progress: None)
+    entities.merge(one, other)
+    entities.merge(other, third)
+    for again in ((one, other), (one, third), (third, other, one)):
+        with pytest.raises(UserError, match="says so already"):
+            entities.merge(*again)
+    assert [entry["kind"] for entry in entities.history()] == ["merge", "merge"]
+    for name in ("", "  "):
+        with pytest.raises(UserError, match="--name is empty"):
+            entities.split(one, documents=["dock-1"], name=name)
+    entities.undo()
+    assert entities.merge(one, third).decision.number == 4

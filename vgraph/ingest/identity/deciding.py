@@ -51,12 +51,23 @@ def merge(store: Store, one: str, others: Sequence[str]) -> Decision:
     keys = list(dict.fromkeys(entity["_key"] for entity in (first, *rest)))
     if len(keys) < 2:
         raise UserError("to merge takes two entities or more")
+    if number := _said_already(history(store), keys):
+        raise UserError(f"decision {number} says so already: nothing is to be decided")
     return _enter(store, "merge", keys)
+
+
+def _said_already(log: Sequence[Decision], keys: Sequence[str]) -> int:
+    """The last of the standing decisions by which entities are one already, 0 where they are not."""
+    ruled = rulings(standing(log))
+    paths = [_path(pair(keys[0], key), ruled) for key in keys[1:]]
+    return max(max(path) for path in paths) if all(paths) else 0
 
 
 def split(store: Store, named: str, selection: Selection, name: str | None = None) -> Decision:
     """Mentions of an entity that are another's: those of documents, tracks or chunks. Raises UserError where it selects none, or all."""
     entity = find_entity(store, named)
+    if name is not None and not name.strip():
+        raise UserError("--name is empty: leave it out, and the other one is called as before")
     if not selection:
         raise UserError("name what belongs to the other one: --document, --track or --chunk")
     _check_selection(store, entity["_key"], selection)
