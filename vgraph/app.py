@@ -137,7 +137,7 @@ class VGraph:
         connection = connect(
             at.url, at.name, username=at.username, password=at.password.get_secret_value(), timeout_s=at.timeout_s
         )
-        return cls(settings, Store.open(connection, settings.ingest.language))
+        return cls(settings, Store.open(connection, settings.ingest.language, *settings.ingest.languages))
 
     def close(self) -> None:
         self._store.close()

@@ -174,6 +174,7 @@ class IngestSettings(Section):
     detect_every_s: float = Field(0.2, gt=0)
     track_looks: bool = True
     language: str = "en"
+    languages: Names = ()
     batch_segments: int = Field(16, ge=1)
 
 

@@ -15,7 +15,7 @@ from vgraph.store.narrowing import OPEN
 from vgraph.store.resources import query, query_names
 from vgraph.types import GraphDelta
 
-FILTERED = {**OPEN, "plain": False, "cameras": ["dock"], "start_ms": 1000, "end_ms": 9000}
+FILTERED = {**OPEN, "languages": 1, "plain": False, "cameras": ["dock"], "start_ms": 1000, "end_ms": 9000}
 KEYS = ["one-0001", "one-0002"]
 IDS = [f"chunks/{key}" for key in KEYS]
 LEGS = {"vector": vector(), "text": "crate 7", "k": 5, "leg_k": 10, "rrf_k": 60}
@@ -127,7 +127,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "first_last_seen": EVERYBODY,
     "interactions": {**EVERYBODY, "relations": None},
     "journeys": {**SPAN, "groups": GROUPS, "gap_ms": 1},
-    "named_entities": {**OPEN, "name": "person1", "types": None, "fuzzy": True, "not_after": 9000, "limit": 5},
+    "named_entities": {**FILTERED, "name": "person1", "types": None, "fuzzy": True, "not_after": 9000, "limit": 5},
     "present_while": {**EVERYBODY, "ids": ["entities/p1"], "gap_ms": 1, "least_ms": 1},
     "said_while": {**SPAN, "ids": ["entities/p1"], "gap_ms": 1, "limit": 5},
     "seen_then": {
@@ -535,7 +535,7 @@ LEGS_BY_INDEX: dict[str, set[str]] = {
 @pytest.mark.parametrize("name", LEGS_BY_INDEX)
 def test_a_leg_keeps_its_index_under_every_filter(name: str, chosen: str, filled: Store) -> None:
     database: Any = filled._db
-    given = binds(name, **{**OPEN, "plain": False, **EACH[chosen]})
+    given = binds(name, **{**OPEN, "languages": 1, "plain": False, **EACH[chosen]})
     if name == "passing_chunks":
         given |= {"entities": ["entities/p1"], "entity_types": ["person"], "relation_types": ["gives"]}
     nodes = list(database.aql.explain(query(name).text, bind_vars=given)["nodes"])

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from vgraph.errors import StoreError
 from vgraph.store import schema
@@ -83,6 +84,8 @@ def run(
     With `filters` it gets those of their bind variables that it declares.
     """
     file, runs = query(name), _NOTED.get()
+    if "@languages" in file.binds:
+        binds["languages"] = _languages(db)
     if filters is not None:
         binds |= {bind: value for bind, value in resolved(db, filters).items() if f"@{bind}" in file.binds}
     named = {f"@{bind}" if f"@@{bind}" in file.binds else bind: value for bind, value in binds.items()}
@@ -117,6 +120,19 @@ def one(rows: Iterable[Any]) -> dict[str, Any]:
 def _rows(name: str, cursor: Any) -> Iterator[Any]:
     with translated(name):
         yield from cursor
+
+
+_SPOKEN: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""By database: how many languages its text is stemmed in, which is fixed when it is made."""
+
+
+def _languages(db: schema.Database) -> int:
+    found = _SPOKEN.get(db)
+    if found is None:
+        with translated("read the schema", schema.META):
+            facts = db.collection(schema.META).get("schema") or {}
+        found = _SPOKEN[db] = 1 + len(facts.get("languages", ()))
+    return found
 
 
 _RESOLVED: ContextVar[dict[Filters, Mapping[str, Any]] | None] = ContextVar("resolved", default=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vgraph.errors import StoreError
@@ -11,6 +12,8 @@ from vgraph.store.translate import translated
 
 SCHEMA_VERSION = 3
 META = "vgraph_meta"
+LANGUAGES = 4
+"""As many languages the text of one database can be stemmed in."""
 MADE_MEANWHILE = frozenset({1200, 1207, 1921, 1925})
 """A conflict, a collection, view or graph of that name: somebody else makes the same schema at this moment."""
 ATTEMPTS = 100
@@ -26,14 +29,14 @@ def collection_names(edges: bool | None = None) -> tuple[str, ...]:
     return tuple(c["name"] for c in found if edges is None or (c["type"] == 3) == edges)
 
 
-def ensure_schema(db: Database, language: str) -> None:
-    """Create what is missing. `language` (ISO 639-1) is how text is stemmed; it is fixed when the database is made."""
+def ensure_schema(db: Database, languages: Sequence[str]) -> None:
+    """Create what is missing. `languages` (ISO 639-1, one to LANGUAGES) are those text is stemmed in; fixed when the database is made."""
     for attempt in range(ATTEMPTS):
         try:
             with translated("create the schema"):
                 _ensure_collections(db)
-                _ensure_analyzers(db, language)
-                _ensure_views(db)
+                _ensure_analyzers(db, languages)
+                _ensure_views(db, len(languages))
                 _ensure_graphs(db)
             return
         except StoreError as error:
@@ -59,19 +62,40 @@ def _ensure_indexes(db: Database, collection: str, wanted: list[dict[str, Any]])
             db.collection(collection).add_index(index)
 
 
-def _ensure_analyzers(db: Database, language: str) -> None:
+def analyzer_names(name: str, count: int = LANGUAGES) -> list[str]:
+    """An analyzer's name in the first language and in those after it: vgraph_text, vgraph_text_2 …"""
+    return [name if number == 1 else f"{name}_{number}" for number in range(1, count + 1)]
+
+
+def _ensure_analyzers(db: Database, languages: Sequence[str]) -> None:
+    """One for each language; queries name LANGUAGES of them, so that those that no field is indexed by are there too."""
     present = {analyzer["name"].rpartition("::")[2] for analyzer in db.analyzers()}
     for body in bodies("analyzers"):
-        if body["name"] not in present:
-            properties = {**body["properties"], "locale": language}
-            db.create_analyzer(body["name"], body["type"], properties, body["features"])
+        for number, name in enumerate(analyzer_names(body["name"])):
+            if name not in present:
+                language = languages[number] if number < len(languages) else languages[0]
+                db.create_analyzer(name, body["type"], {**body["properties"], "locale": language}, body["features"])
 
 
-def _ensure_views(db: Database) -> None:
+def _spoken(links: Mapping[str, Any], languages: int) -> dict[str, Any]:
+    """The links of a view with every field's analyzers in all languages."""
+
+    def field(facts: Mapping[str, Any]) -> dict[str, Any]:
+        found = [name for first in facts.get("analyzers", ()) for name in analyzer_names(first, languages)]
+        return {**facts, **({"analyzers": found} if found else {})}
+
+    return {
+        name: {**link, "fields": {key: field(facts) for key, facts in link["fields"].items()}}
+        for name, link in links.items()
+    }
+
+
+def _ensure_views(db: Database, languages: int) -> None:
     present = {view["name"] for view in db.views()}
     for body in bodies("views"):
         if body["name"] not in present:
             properties = {key: value for key, value in body.items() if key not in ("name", "type")}
+            properties["links"] = _spoken(properties["links"], languages)
             db.create_view(body["name"], body["type"], properties)
 
 

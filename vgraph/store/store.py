@@ -82,9 +82,10 @@ class Store:
         """The writers of this process take turns, so that videos ingested at once do not collide in the database."""
 
     @classmethod
-    def open(cls, connection: Connection, language: str = "en") -> Store:
+    def open(cls, connection: Connection, language: str = "en", *also: str) -> Store:
+        """The graph of a database, its text stemmed in a language and in those `also` spoken (ISO 639-1)."""
         store = cls(connection)
-        store._prepare(language)
+        store._prepare(tuple(dict.fromkeys((language, *also))))
         return store
 
     def close(self) -> None:
@@ -150,19 +151,20 @@ class Store:
 
     # --- schema and models ----------------------------------------------------------------------------------------------
 
-    def _prepare(self, language: str) -> None:
+    def _prepare(self, languages: tuple[str, ...]) -> None:
+        language, *also = languages
+        if len(languages) > schema.LANGUAGES:
+            raise UserError(
+                f"VGRAPH_INGEST__LANGUAGES: text is stemmed in {schema.LANGUAGES} languages at most, not in {len(languages)}"
+            )
         stored = self.meta("schema")
+        if stored is not None:
+            _check_languages(stored, language, also)
         if stored is None or stored["version"] != schema.SCHEMA_VERSION:
-            schema.ensure_schema(self._db, language)
+            schema.ensure_schema(self._db, languages)
             if stored is not None:
                 self._tell_senses()
-            stored = {"version": schema.SCHEMA_VERSION, "language": language}
-            self._put_meta("schema", stored)
-        if stored["language"] != language:
-            raise UserError(
-                f"this database stems text as {stored['language']!r}, the setting VGRAPH_INGEST__LANGUAGE says {language!r}: "
-                f"use {stored['language']!r}, or another database"
-            )
+            self._put_meta("schema", {"version": schema.SCHEMA_VERSION, "language": language, "languages": also})
 
     def _tell_senses(self) -> None:
         """Add what filters ask for to a graph of an earlier schema; what has it is passed over."""
@@ -481,6 +483,20 @@ class Store:
             cursor.close(ignore_missing=True)
         messages = tuple(f"{w['code']}: {w['message']}" for w in warnings)
         return QueryResult(rows, len(rows), messages, float(statistics.get("execution_time", 0.0)))
+
+
+def _check_languages(stored: Mapping[str, Any], language: str, also: Sequence[str]) -> None:
+    """Raise UserError where a database stems text otherwise than the settings say."""
+    if stored["language"] != language:
+        raise UserError(
+            f"this database stems text as {stored['language']!r}, the setting VGRAPH_INGEST__LANGUAGE says {language!r}: "
+            f"use {stored['language']!r}, or another database"
+        )
+    if (known := stored.get("languages", [])) != list(also):
+        raise UserError(
+            f"this database stems text besides in {','.join(known) or 'no other language'}, the setting VGRAPH_INGEST__LANGUAGES says "
+            f"{','.join(also) or 'none'}: use what it has, or another database"
+        )
 
 
 def _write(db: Any, collection: str, rows: Sequence[Record]) -> None:
