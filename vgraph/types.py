@@ -617,8 +617,34 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
+class Occurrence:
+    """The event of an Around as it was found: when it was, and by which chunk it is told. It leaves the rest of the question its time."""
+
+    start_ms: int
+    end_ms: int
+    camera: str
+    chunk: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """Whom or what words of a question name: keys of entities (`cameras/…` for a camera), several where the words fit several."""
+
+    phrase: str
+    name: str
+    type: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Interpretation:
-    """What was understood of a question. `time` are the words that name a time, `subject` is the question without them."""
+    """What was understood of a question. `time` are the words that name a time, `subject` is the question without them.
+
+    `form` is what the rules take it for, `verb` with its `senses` what is done, `named` who and what stands in it, `unknown` what no entity
+    is called, `asked` the kind of what is asked for. `event` is what the question is asked around, where it was found. `by` says who
+    understood it so: `rules`, or `model:<name>`; `notes` what went wrong.
+    """
 
     kind: QuestionKind
     subject: str
@@ -626,6 +652,15 @@ class Interpretation:
     entities: tuple[str, ...] = ()
     time: str = ""
     around: Around | None = None
+    event: Occurrence | None = None
+    form: str = ""
+    verb: str = ""
+    senses: tuple[str, ...] = ()
+    named: tuple[Meant, ...] = ()
+    unknown: tuple[str, ...] = ()
+    asked: str = ""
+    by: str = "rules"
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

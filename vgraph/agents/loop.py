@@ -106,7 +106,7 @@ def _accounted(work: Run, answer: Answer) -> Answer:
 
 def _by_rules(work: Run, by_rules: ByRules) -> Generator[None, None, Answer]:
     """Without a chat model the same tools are asked by rules."""
-    answer = by_rules(work.question, work.toolbox.watched(work.note), work.asked.filters)
+    answer = by_rules(work.question, work.toolbox.watched(work.note), work.asked.filters, work.asked.choices)
     yield
     if work.asked.choices and answer.choice is None and answer.status is AnswerStatus.answered:
         answer = replace(answer, choice=chosen_by_words(work.asked.choices, [claim.text for claim in answer.claims]))

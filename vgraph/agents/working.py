@@ -62,7 +62,7 @@ class Options:
     route: bool = True
 
 
-ByRules = Callable[[str, Toolbox, Filters], Answer]
+ByRules = Callable[[str, Toolbox, Filters, Sequence[str]], Answer]
 """Answers a question with tools alone, without a language model."""
 
 

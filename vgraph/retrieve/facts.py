@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vgraph.retrieve.naming import Known, cameras_known, known_of
-from vgraph.retrieve.search import evidence_chunks
+from vgraph.retrieve.search import asked_of, evidence_chunks, time_named
+from vgraph.retrieve.times import with_time
 from vgraph.store import Store
 from vgraph.types import EvidenceChunk, Filters
 
@@ -49,7 +50,11 @@ class Facts:
 
     def cameras(self, filters: Filters) -> tuple[Mapping[str, Any], ...]:
         """Cameras that may be looked at: {_key, label, place, tz}."""
-        return tuple(c for c in self._store.camera_names() if filters.cameras is None or c["_key"] in filters.cameras)
+        return tuple(camera for camera in self._store.camera_names() if asked_of(camera, filters))
+
+    def timed(self, question: str, filters: Filters) -> Filters:
+        """The filters with the time that a question names, unless the caller gave one."""
+        return with_time(filters, time_named(question, self._store, filters, self.cameras(filters)))
 
     def known(self, text: str, filters: Filters) -> tuple[Known, ...]:
         """Whom and what a text may name: entities that share words with it, and cameras. Of what `not_after` hides, nothing is known."""
@@ -85,7 +90,10 @@ class Facts:
 
     def covered(self, filters: Filters) -> Covered:
         """What the cameras of the filters recorded in their time, and where in it they did not."""
-        rows = self._store.clocks.coverage(filters, join_ms=JOIN_MS)
+        cameras = tuple(camera["_key"] for camera in self.cameras(filters))
+        last = filters.not_after
+        end_ms = filters.end_ms if last is None else min(last, filters.end_ms if filters.end_ms is not None else last)
+        rows = self._store.clocks.coverage(replace(filters, cameras=cameras, end_ms=end_ms), join_ms=JOIN_MS)
         recorded = tuple((row["camera"], s["start_ms"], s["end_ms"]) for row in rows for s in row["stretches"])
         gaps = tuple((row["camera"], g["start_ms"], g["end_ms"]) for row in rows for g in row["gaps"])
         return Covered(recorded, gaps)

@@ -11,16 +11,17 @@ from typing import Any
 from vgraph.errors import UserError
 from vgraph.models import Embedder, Rater, Reranker
 from vgraph.retrieve.asked import in_time
+from vgraph.retrieve.intent import around as event_named
 from vgraph.retrieve.intent import cameras_named, understood
 from vgraph.retrieve.pack import pack
 from vgraph.retrieve.profiles import Found, Profile, enter
 from vgraph.retrieve.relevance import Look, Picture, Rated, by_captions, by_frames
 from vgraph.retrieve.rerank import diversified, reranked
-from vgraph.retrieve.times import TimeSpan, time_span, with_time
+from vgraph.retrieve.times import TimeSpan, time_span, with_time, without_times
 from vgraph.retrieve.trace import stage
 from vgraph.store import Store
 from vgraph.store.run import resolving_once
-from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelation, Filters, Hit, Line
+from vgraph.types import Evidence, EvidenceChunk, EvidenceEntity, EvidenceRelation, Filters, Hit, Line, Occurrence
 
 ENTITY_LIMIT = 12
 RELATION_LIMIT = 60
@@ -85,9 +86,12 @@ def retrieve(
 def _retrieved(
     question: str, store: Store, vectors: QueryVectors, filters: Filters, profile: Profile, aids: Aids
 ) -> Evidence:
-    cameras = [c for c in store.camera_names() if _asked_of(c, filters)]
-    span = _time_named(question, store, filters, cameras)
+    cameras = [c for c in store.camera_names() if asked_of(c, filters)]
+    span = time_named(question, store, filters, cameras)
     within, filters = filters, with_time(filters, span)
+    event = _event_around(question, store, filters)
+    if event is not None:
+        filters = within = event.filters
     found = entered(
         question, vectors(question), filters, profile, store, aids.reranker, _zone(cameras), within, aids.picture
     )
@@ -102,6 +106,7 @@ def _retrieved(
         tell(lambda: _by_hop(graph))
     reached = _reached(found.hits, around, graph["relations"])
     chunks = evidence_chunks(reached, store.read_chunks([key for key, _, _ in reached], filters), filters)
+    chunks = chunks if event is None else event.others(chunks)
     relations = _with_levels(found.relations, _relations(graph))
     entities = _entities(graph)
     packed = pack(chunks, relations, profile.token_budget, question=question, order=profile.order, form=profile.pack)
@@ -114,12 +119,35 @@ def _retrieved(
         )  # fmt: skip
     return Evidence(
         question, filters, found.hits, packed.chunks, entities, packed.relations, packed.text, packed.tokens, profile.token_budget,
-        _coverage(question, store, filters, cameras), understood(question, cameras, (e.name for e in entities), span),
+        _coverage(question, store, filters, cameras),
+        replace(understood(question, cameras, (e.name for e in entities), span), event=None if event is None else event.occurrence),
         found.summaries, found.way, found.levels, rated.ratings, found.graph, rated.warnings,
     )  # fmt: skip
 
 
-def _asked_of(camera: Mapping[str, Any], filters: Filters) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """The event that a question is asked around, the filters that it leaves, and chunks without the lines that tell of it."""
+
+    occurrence: Occurrence
+    filters: Filters
+    others: Callable[[Sequence[EvidenceChunk]], list[EvidenceChunk]]
+
+
+def _event_around(question: str, store: Store, filters: Filters) -> _Beside | None:
+    """The event that a question is asked around, if it is asked around one that the graph tells of."""
+    if event_named(without_times(question)) is None:
+        return None
+    from vgraph.retrieve import around as beside  # it reads chunks as this module does
+    from vgraph.retrieve.facts import Facts
+
+    found = beside.event_around(question, Facts(store), filters)
+    if found is None:
+        return None
+    return _Beside(found.occurrence, beside.beside(filters, found), lambda chunks: beside.without_event(chunks, found))
+
+
+def asked_of(camera: Mapping[str, Any], filters: Filters) -> bool:
     """Whether the filters let look at a camera."""
     there = filters.places is None or camera["place"].casefold() in {place.casefold() for place in filters.places}
     return there and (filters.cameras is None or camera["_key"] in filters.cameras)
@@ -188,7 +216,7 @@ def _with_levels(strict: Sequence[EvidenceRelation], around: Sequence[EvidenceRe
     return [*strict, *(relation for relation in around if relation.id not in known)]
 
 
-def _time_named(question: str, store: Store, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> TimeSpan | None:
+def time_named(question: str, store: Store, filters: Filters, cameras: Sequence[Mapping[str, Any]]) -> TimeSpan | None:
     """The time the question names, read in the zone of the cameras asked about (UTC where they have several).
 
     The moment it is asked from is the end of the last recording that may influence the result.

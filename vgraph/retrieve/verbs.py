@@ -71,11 +71,11 @@ def senses(verb: str, particle: str, leads: frozenset[tuple[str, str]], theme: s
     of a van picks nothing up.
     """
     scored = [(_closeness(member, particle, leads, theme), member.sense) for member in _MEMBERS.get(verb, ())]
-    best = max((score for score, _ in scored), default=-1)
+    best = max((score for score, _ in scored), default=-1.0)
     return frozenset(sense for score, sense in scored if score == best >= 0)
 
 
-def _closeness(member: _Member, particle: str, leads: Collection[tuple[str, str]], theme: str | None) -> int:
+def _closeness(member: _Member, particle: str, leads: Collection[tuple[str, str]], theme: str | None) -> float:
     """How much of what a member asks for is there; -1 where something is not."""
     if member.particle != particle and (member.particle or particle in _particles(member.verb)):
         return -1  # a particle that no member has is one of place: `walks through` walks
@@ -84,7 +84,7 @@ def _closeness(member: _Member, particle: str, leads: Collection[tuple[str, str]
         return -1
     if member.kind and (theme is None or theme not in ("", member.kind)):
         return -1
-    known = bool(member.kind and theme) + bool(member.led and member.led in led)
+    known = bool(member.kind and theme) + 1.5 * bool(member.led and member.led in led)
     return 2 * bool(member.prepositions) + 2 * bool(member.particle) + 2 * known + 1 - (bool(member.kind) and not theme)
 
 

@@ -10,6 +10,6 @@ What the graph does not hold is `not_found`; what no camera recorded is `not_rec
 from __future__ import annotations
 
 from vgraph.agents.rules.answering import answer_by_rules
-from vgraph.agents.rules.ground import Ground
+from vgraph.retrieve.ground import Ground
 
 __all__ = ["Ground", "answer_by_rules"]

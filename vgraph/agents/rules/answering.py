@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vgraph.agents.extractive import extract_claims
-from vgraph.agents.rules.forms import DURING_MS, FORMS, NOTHING, Asking, Result
-from vgraph.agents.rules.ground import Ground
+from vgraph.agents.rules.choices import chosen
+from vgraph.agents.rules.forms import FORMS, NOTHING, Asking, Result
 from vgraph.agents.rules.spoken import about_speech, heard, said
 from vgraph.agents.tools import Toolbox
+from vgraph.retrieve.around import Found, beside, found_around
 from vgraph.retrieve.events import Event
+from vgraph.retrieve.ground import Ground
+from vgraph.retrieve.matching import Pattern
 from vgraph.retrieve.naming import Names
 from vgraph.retrieve.pack import wall
 from vgraph.retrieve.understanding import Question, read, wordless
-from vgraph.types import Answer, AnswerStatus, Claim, EvidenceChunk, Filters
+from vgraph.types import Answer, AnswerStatus, Claim, EvidenceChunk, Filters, Meant
 
 RULES, EXTRACTIVE = "rules", "extractive"
 SPOKEN = frozenset(["where", "when", "who", "what", "how_many"])
@@ -23,35 +26,68 @@ NOT_FOUND = "Not found: nothing that was recorded answers this."
 NOT_RECORDED = "Not recorded: no camera asked about covers that time."
 
 
-def answer_by_rules(text: str, toolbox: Toolbox, filters: Filters) -> Answer:
-    """The answer to a question; its first claim is the value, the others show what it rests on."""
+def answer_by_rules(text: str, toolbox: Toolbox, filters: Filters, choices: Sequence[str] = ()) -> Answer:
+    """The answer to a question; its first claim is the value, the others show what it rests on.
+
+    Of `choices` the one that it supports is chosen; where it supports none, or several, nothing is answered.
+    """
     sources = toolbox.scope.sources
-    evidence = sources.search(text, filters)
+    evidence, asked = sources.search(text, filters), sources.facts.timed(text, filters)
     cameras = sources.facts.cameras(filters)
-    return answered(
-        text, Ground(sources.facts, evidence.filters, evidence, sources.similarity, sources.search, cameras)
-    )
-
-
-def answered(text: str, ground: Ground) -> Answer:
-    """The answer to a question on a ground."""
+    ground = Ground(sources.facts, asked, evidence, sources.similarity, sources.search, cameras)
     if wordless(text):
         return _without(ground, AnswerStatus.not_found, "Nothing was asked: the question has no word in it.")
-    names = Names(ground.facts.known(text, ground.filters))
-    question = read(text, names)
+    question = read(text, Names(ground.facts.known(text, asked)))
+    answer = replace(_answered(question, ground), question=text)
+    return _with_choice(answer, question, choices) if choices else answer
+
+
+def _answered(question: Question, ground: Ground) -> Answer:
     if question.form == "why":
-        return _why(ground)
-    event: Event | None = None
+        return _understood(_why(ground), question, None)
+    found: Found | None = None
     if question.around is not None:
-        event, ground = _around(question, ground)
-        if event is None:
-            return _nothing(
-                question, ground, f"Not found: nothing that was recorded tells that {question.around.text}."
-            )
-    result = _result(question, ground, event)
-    if not result.claims:
-        return _nothing(question, ground, NOT_FOUND)
-    return _with(question, ground, result)
+        found = found_around(question.around, ground)
+        if found is None:
+            missing = f"Not found: nothing that was recorded tells that {question.around.text}."
+            return _understood(_nothing(question, ground, missing), question, None)
+        ground = replace(ground, filters=beside(ground.filters, found))
+    result = _result(question, ground, found.event if found else None)
+    answer = _with(question, ground, result) if result.claims else _nothing(question, ground, NOT_FOUND)
+    return _understood(answer, question, found)
+
+
+def _understood(answer: Answer, question: Question, found: Found | None) -> Answer:
+    """The answer with how the question was read."""
+    read_ = answer.evidence.understood
+    if read_ is None:
+        return answer
+    wanted = question.pattern
+    meant = replace(
+        read_,
+        form=question.form,
+        verb=wanted.verb if wanted else "",
+        senses=tuple(sorted(wanted.senses)) if wanted else (),
+        named=tuple(Meant(m.text, m.name, m.type, tuple(sorted(m.keys))) for m in question.mentions),
+        unknown=tuple(a.text for a in wanted.unknown) if wanted else (),
+        asked=_kind_asked(wanted),
+        event=found.occurrence if found else read_.event,
+    )
+    return replace(answer, evidence=replace(answer.evidence, understood=meant))
+
+
+def _kind_asked(wanted: Pattern | None) -> str:
+    return "" if wanted is None or wanted.asked is None else wanted.asked.argument.text or wanted.asked.argument.kind
+
+
+def _with_choice(answer: Answer, question: Question, choices: Sequence[str]) -> Answer:
+    if answer.status is not AnswerStatus.answered or not answer.claims:
+        return answer
+    choice = chosen(choices, question.form, answer.claims[0].text)
+    if choice is None:
+        text = f"Not found: what was recorded supports none of the choices alone. {answer.text}"
+        return replace(answer, status=AnswerStatus.not_found, text=text, claims=(), confidence=None)
+    return replace(answer, choice=choice)
 
 
 def _result(question: Question, ground: Ground, event: Event | None) -> Result:
@@ -70,30 +106,6 @@ def _unseen(question: Question) -> bool:
     return question.pattern is None or bool(question.pattern.unknown)
 
 
-def _around(question: Question, ground: Ground) -> tuple[Event | None, Ground]:
-    """The event that is asked around, and the ground with the time that it leaves."""
-    around = question.around
-    assert around is not None
-    found = [match.event for match in ground.find(around.pattern)]
-    if not found:
-        return None, ground
-    event = found[0]
-    low, high = ground.filters.start_ms, ground.filters.end_ms
-    if around.how == "before":
-        return event, ground.within(end_ms=_least(event.start_ms, high))
-    if around.how == "after":
-        return event, ground.within(start_ms=_most(event.end_ms, low))
-    return event, ground.within(start_ms=event.start_ms - DURING_MS, end_ms=event.end_ms + DURING_MS)
-
-
-def _least(value: int, bound: int | None) -> int:
-    return value if bound is None else min(value, bound)
-
-
-def _most(value: int, bound: int | None) -> int:
-    return value if bound is None else max(value, bound)
-
-
 # --- answers --------------------------------------------------------------------------------------------------------------
 
 
@@ -106,7 +118,9 @@ def _with(question: Question, ground: Ground, result: Result) -> Answer:
         notes.append(f"as far as it was recorded: {gaps}")
     if not ground.complete:
         notes.append("there was more than could be read: the answer rests on a part of it")
-    return _answer(ground, AnswerStatus.answered, "\n".join(c.text for c in result.claims), result.claims, RULES, notes)
+    text = "\n".join(claim.text for claim in result.claims)
+    answer = _answer(ground, AnswerStatus.answered, text, result.claims, RULES, notes)
+    return replace(answer, confidence=round(result.sure, 2))
 
 
 def _nothing(question: Question, ground: Ground, text: str) -> Answer:
@@ -132,6 +146,7 @@ def _gaps(question: Question, ground: Ground) -> str:
 
 
 def _why(ground: Ground) -> Answer:
+    assert ground.evidence is not None
     claims = extract_claims(ground.evidence, ground.similarity)
     told = "Rules cannot answer why something happened."
     if not claims:
@@ -147,6 +162,7 @@ def _without(ground: Ground, status: AnswerStatus, text: str) -> Answer:
 def _answer(
     ground: Ground, status: AnswerStatus, text: str, claims: tuple[Claim, ...], method: str, notes: Sequence[str] = ()
 ) -> Answer:
+    assert ground.evidence is not None
     cited = {citation.chunk for claim in claims for citation in claim.citations}
     shown = [ground.read[key] for key in ground.read if key in cited]
     evidence = replace(ground.evidence, chunks=_first(shown, ground.evidence.chunks))

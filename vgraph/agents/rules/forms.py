@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vgraph.agents.rules import telling
-from vgraph.agents.rules.ground import Ground, asks_state
 from vgraph.agents.rules.voices import conversation
 from vgraph.retrieve.clauses import Argument
 from vgraph.retrieve.events import Event, Filler, Source, anonymous
+from vgraph.retrieve.ground import Ground, asks_state
 from vgraph.retrieve.matching import Match, Pattern, answers, happened_at, of_kind
 from vgraph.retrieve.presence import Sighting, at, people, stays
 from vgraph.retrieve.understanding import Form, Question
@@ -20,8 +20,6 @@ from vgraph.retrieve.verbs import MUTUAL
 from vgraph.types import Claim
 
 MOST_TOLD = 8
-DURING_MS = 2_000
-"""How far `while` and `when` reach beyond the event, for clocks and observers are a little off."""
 NEXT_TO_MS = 120_000
 """How far from an event `just after` it reaches."""
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from vgraph.agents.rules import telling
 from vgraph.agents.rules.forms import NOTHING, Result
-from vgraph.agents.rules.ground import Ground, digits
 from vgraph.agents.rules.voices import Said, lines
 from vgraph.retrieve.clauses import verb_lemma
+from vgraph.retrieve.ground import Ground, digits
 from vgraph.retrieve.pack import wall
 from vgraph.retrieve.understanding import Question
 from vgraph.retrieve.verbs import senses
@@ -48,7 +48,7 @@ def said(question: Question, ground: Ground) -> Result:
 
 def heard(question: Question, ground: Ground) -> Result:
     """A line of speech that tells what nobody was seen to do: `where does order 7 go`."""
-    chunks = ground.told(_clips(question, ground)).chunks or ground.evidence.chunks
+    chunks = ground.told(_clips(question, ground)).chunks or (ground.evidence.chunks if ground.evidence else ())
     wanted = content_words(question.body)
     if not wanted or not (digits(question.body) or len(wanted) > 2):
         return NOTHING
@@ -58,7 +58,7 @@ def heard(question: Question, ground: Ground) -> Result:
 
 
 def _clips(question: Question, ground: Ground) -> Sequence[str]:
-    found = tuple(chunk.id for chunk in ground.search(question.body, ground.filters).chunks)
+    found = tuple(c.id for c in ground.search(question.body, ground.filters).chunks) if ground.search else ()
     spanned = ground.filters.start_ms is not None and ground.filters.end_ms is not None
     return tuple(dict.fromkeys((*found, *(ground.clips_of_time() if spanned else ()))))
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vgraph.agents.rules.ground import Ground
 from vgraph.retrieve.events import Event, Source
+from vgraph.retrieve.ground import Ground
 from vgraph.retrieve.words import content_words
 from vgraph.types import EvidenceChunk, Line
 

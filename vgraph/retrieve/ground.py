@@ -9,7 +9,7 @@ from typing import Any
 
 from vgraph.retrieve.clauses import Argument, Mention
 from vgraph.retrieve.events import Event, events
-from vgraph.retrieve.facts import Covered, Facts, Told
+from vgraph.retrieve.facts import MOST_CLIPS, Covered, Facts, Told
 from vgraph.retrieve.matching import ALIKE, Match, Pattern, matches, verb_score
 from vgraph.retrieve.presence import Sighting, is_at, sightings
 from vgraph.retrieve.verbs import STATES
@@ -32,9 +32,9 @@ class Ground:
 
     facts: Facts
     filters: Filters
-    evidence: Evidence
-    similarity: Similarity | None
-    search: Callable[[str, Filters], Evidence]
+    evidence: Evidence | None = None
+    similarity: Similarity | None = None
+    search: Callable[[str, Filters], Evidence] | None = None
     cameras: Sequence[Mapping[str, Any]] = ()
     read: dict[str, EvidenceChunk] = field(default_factory=dict)
     complete: bool = True
@@ -131,10 +131,10 @@ class Ground:
         if named:
             return self.facts.clips_of(named, self.filters)
         every = self.facts.clips_between(self.filters)
-        if len(every) <= 1_500:
+        if len(every) <= MOST_CLIPS:
             return every
         self.complete = False
-        return tuple(chunk.id for chunk in self.evidence.chunks)
+        return tuple(chunk.id for chunk in self.evidence.chunks) if self.evidence else every[:MOST_CLIPS]
 
     def told(self, clips: Sequence[str]) -> Told:
         key = (tuple(clips), self.filters)
