@@ -169,7 +169,7 @@ def clauses(text: str, mentions: Sequence[Mention] = ()) -> tuple[Clause, ...]:
     for items in _split(_items(text, mentions)):
         clause = _clause(items, asking=False)
         if clause is not None:
-            found.append(_carried(clause, found[-1] if found else None))
+            found.append(_carried(clause, found))
     return tuple(found)
 
 
@@ -178,15 +178,15 @@ def question_clause(text: str, mentions: Sequence[Mention] = ()) -> Clause | Non
     return _clause(_items(text, mentions), asking=True)
 
 
-def _carried(clause: Clause, before: Clause | None) -> Clause:
+def _carried(clause: Clause, before: Sequence[Clause]) -> Clause:
     """With the subject of the clause before where it has none of its own, and with what `it` stands for."""
-    if before is None:
-        return clause
     roles = dict(clause.roles)
-    if all(_stands_in(argument) for argument in roles.get("agent", ())) and before.roles.get("agent"):
-        roles["agent"] = before.roles["agent"]
-    if any(argument.words == ("it",) for argument in roles.get("theme", ())) and before.roles.get("theme"):
-        roles["theme"] = before.roles["theme"]
+    subject = next((c.roles["agent"] for c in reversed(before) if c.roles.get("agent")), None)
+    thing = next((c.roles["theme"] for c in reversed(before) if any(a.mention for a in c.roles.get("theme", ()))), None)
+    if subject and all(_stands_in(argument) for argument in roles.get("agent", ())):
+        roles["agent"] = subject
+    if thing and any(argument.words == ("it",) for argument in roles.get("theme", ())):
+        roles["theme"] = thing
     return replace(clause, roles=roles)
 
 
@@ -604,6 +604,8 @@ def _without_verb(items: Sequence[_Item]) -> Clause | None:
     named = next((a for a in (*loose, *(a for _, a in led)) if a.words and a.words[-1] in NOUNS), None)
     if named is not None:
         return _of_noun(NOUNS[named.words[-1]], roles, loose, named)
+    if (does := _doing(items, loose)) is not None:
+        return does
     if not any(item.kind == "be" for item in items) and not (led and not any(a.words for a in loose)):
         return None
     subjects = [a for a in loose if a.asked] or loose[:1]
@@ -615,6 +617,15 @@ def _without_verb(items: Sequence[_Item]) -> Clause | None:
             roles["theme"] = others
     negated = any(item.kind == "not" for item in items)
     return Clause("be", roles={role: tuple(found) for role, found in roles.items()}, negated=negated)
+
+
+def _doing(items: Sequence[_Item], loose: Sequence[Argument]) -> Clause | None:
+    """`What did Ana do`."""
+    if [item.kind for item in items if item.kind in ("do", "noun")][-2:] != ["noun", "do"]:
+        return None
+    return Clause(
+        "do", roles={"agent": tuple(a for a in loose if not a.asked), "theme": tuple(a for a in loose if a.asked)}
+    )
 
 
 def _of_noun(verb: str, roles: dict[str, list[Argument]], loose: Sequence[Argument], named: Argument) -> Clause:
