@@ -63,6 +63,46 @@ def web(graph: VGraph) -> Iterator[TestClient]:
         yield client
 
 
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"time_of_day": "07:00-09:00", "weekdays": ["tue"]}, True),  # 2026-03-03 is a Tuesday
+        ({"time_of_day": "09:00-07:00"}, False),
+        ({"weekdays": ["mon", 3, "7"]}, False),
+        ({"modalities": ["caption"]}, True),
+        ({"modalities": ["speech"]}, False),
+        ({"as_of": "2026-03-02T00:00:00Z"}, False),  # recorded then, and ingested today
+        ({"as_of": "2126-03-02T00:00:00Z"}, True),
+        ({"not_after": "2026-03-03T07:00:00Z"}, False),
+    ],
+)  # fmt: skip
+def test_filters_of_a_question_hold(web: TestClient, filters: dict[str, Any], found: bool) -> None:
+    answer = web.post("/search", json={"question": "Who hands over?", **filters})
+    assert answer.status_code == 200 and bool(answer.json()["chunks"]) == found == bool(answer.json()["hits"])
+
+
+@pytest.mark.parametrize(
+    ("filters", "status", "told"),
+    [
+        ({"time_of_day": "late"}, 422, "22:00-06:00"),
+        ({"weekdays": ["someday"]}, 422, "monday or mon"),
+        ({"modalities": ["smell"]}, 422, "caption, speech"),
+        ({"places": ["Mars"]}, 404, "no camera's place is 'Mars'"),
+        ({"tags": ["night"]}, 404, "tag 'night'"),
+        ({"entities": ["Nobody"]}, 404, "no entity 'Nobody'"),
+        ({"entity_types": ["dragon"]}, 404, "entity type 'dragon'"),
+        ({"relation_types": ["eats"]}, 404, "relation type 'eats'"),
+        ({"speakers": ["Nobody"]}, 404, "speaker 'Nobody'"),
+        ({"as_of": "yesterday-ish"}, 422, "ISO 8601"),
+    ],
+)  # fmt: skip
+def test_a_filter_that_cannot_be_is_told_with_what_can(
+    web: TestClient, filters: dict[str, Any], status: int, told: str
+) -> None:
+    answer = web.post("/search", json={"question": "Who?", **filters})
+    assert answer.status_code == status and told in answer.json()["error"]
+
+
 # --- answers ------------------------------------------------------------------------------------------------------------
 
 
