@@ -63,7 +63,7 @@ def process(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProc
 
 def value(*arguments: str) -> Any:
     """What a command prints with --json."""
-    result = run(*arguments)
+    result = run(*arguments, "--json")
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -94,8 +94,8 @@ def inside(site: Path, here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_filters_are_options_and_a_tag_is_one(inside: Path) -> None:
-    (document,) = [row["_key"] for row in value("documents", "--json")]
-    assert value("tag", document, "night", "dock 2", "--json") == ["dock 2", "night"]
+    (document,) = [row["_key"] for row in value("documents")]
+    assert value("tag", document, "night", "dock 2") == ["dock 2", "night"]
     shown = value(
         "search",
         "what happens?",
@@ -107,7 +107,6 @@ def test_filters_are_options_and_a_tag_is_one(inside: Path) -> None:
         "1",
         "--weekday",
         "tue",
-        "--json",
     )
     every = value(
         "search", "what happens?", "--tag", "night", "--modality", "caption", "--time-of-day", "00:00-24:00", "--json"
@@ -117,7 +116,7 @@ def test_filters_are_options_and_a_tag_is_one(inside: Path) -> None:
         and shown["filters"]["weekdays"] == [1, 2]
         and every["filters"]["time_of_day"] == [0, 1440]
     )
-    assert value("tag", document, "--remove", "night", "--remove", "dock 2", "--json") == []
+    assert value("tag", document, "--remove", "night", "--remove", "dock 2") == []
     assert run("search", "what?", "--tag", "night").exit_code == 4
     assert run("analytics", "dwell", "--time-of-day", "22:00").exit_code == 2
 
@@ -391,7 +390,7 @@ def test_what_a_user_gets_wrong_is_one_line_and_a_code(
 
 
 def test_with_json_an_error_is_json_too(inside: Path) -> None:
-    result = run("ask", "x", "--camera", "moon")
+    result = run("ask", "x", "--camera", "moon", "--json")
     assert (result.exit_code, result.stdout) == (4, "")
     assert json.loads(result.stderr) == {
         "error": "no camera 'moon'; there are: Dock", "kind": "NotFoundError", "exit_code": 4,
@@ -473,7 +472,7 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(here: Path) -> None
     (here / "a.mp4").write_bytes(b"not a video")
     write_video(here / "b.mp4", seed=1)
     write_video(here / "c.mp4", seed=2)
-    result = run("ingest", "a.mp4", "b.mp4", "none.mp4", "c.mp4")
+    result = run("ingest", "a.mp4", "b.mp4", "none.mp4", "c.mp4", "--json")
     errors = [json.loads(line) for line in result.stderr.splitlines()]
     assert result.exit_code == 3
     assert sorted(json.loads(line)["camera"] for line in result.stdout.splitlines()) == ["b", "c"]
