@@ -11,8 +11,10 @@ import pytest
 from tests.conftest import MakeVideo, fresh_store
 from tests.ingest.test_pipeline import META, beside, exported, rows, run
 from vgraph.errors import NotFoundError, StoreError, UserError
+from vgraph.ingest.check import check
 from vgraph.ingest.clock import Anchor, Span
 from vgraph.ingest.timekeeping import Timekeeping
+from vgraph.media.assets import Assets
 from vgraph.store import Store
 from vgraph.types import Filters, StartSource
 
@@ -79,7 +81,7 @@ def test_a_clock_set_and_reset_leaves_the_graph_as_it_was_without_one(dock: Path
     clocks(store).set("dock", SPAN, "Asia/Tokyo")
     clocks(store).reset("dock", zone=True)
     assert rows(store, "FOR c IN cameras RETURN [c.tz, c.clock.offset_ms, c.clock.drift_ppm, c.clock.source]") == [
-        ["UTC", 0, 0, "none"]
+        ["UTC", 0, 0, "reset"]
     ]
     assert rows(store, "FOR d IN documents RETURN d.start_ms") == [START]
 
@@ -255,3 +257,25 @@ def test_a_start_read_off_the_picture_is_taken_and_given_back(dock: Path, store:
     clocks(store).reset("gate")
     restored = store.document(document)
     assert restored is not None and (restored["start_source"], restored["start_ms"]) == (StartSource.unknown, 0)
+
+
+def test_what_was_reset_by_hand_is_not_brought_back_by_the_sidecar(dock: Path, store: Store, tmp_path: Path) -> None:
+    """The sidecar beside the video still tells a clock offset and a zone: a decision outlives it."""
+    clocks(store).reset("dock", zone=True)
+    decided = store.camera("dock")
+    assert decided is not None and (decided["clock"]["source"], decided["clock"]["offset_ms"]) == ("reset", 0)
+    run(dock, store, tmp_path)
+    again = store.camera("dock")
+    assert again is not None and (again["clock"], again["tz"]) == (decided["clock"], "UTC")
+
+
+def test_check_finds_a_clock_that_is_half_moved_and_ends_the_move(dock: Path, store: Store, tmp_path: Path) -> None:
+    clocks(store).set("dock", SPAN)
+    right = timed_rows(store)
+    assert [f for f in check(store, Assets(tmp_path / "assets")) if "clock" in f.kind] == []
+    store.clocks.write_document(store.documents()[0]["_key"], {"timed": "another"})
+    store._db.aql.execute("FOR c IN chunks UPDATE c WITH { start_ms: c.start_ms + 5 } IN chunks")
+    (fault,) = [f for f in check(store, Assets(tmp_path / "assets")) if "clock" in f.kind]
+    assert (fault.kind, fault.count, fault.repaired) == ("clock is half moved", 1, False)
+    check(store, Assets(tmp_path / "assets"), repair=True)
+    assert timed_rows(store) == right

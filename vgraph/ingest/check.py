@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vgraph.ingest.moving import move_camera, pending_documents
 from vgraph.media.assets import Assets
 from vgraph.store import Store
 from vgraph.store.audit import EXAMPLES, Fault
@@ -16,7 +17,16 @@ def check(store: Store, assets: Assets, *, repair: bool = False) -> tuple[Fault,
     it while nothing is ingested: the files of a document that is being made are not owned yet.
     """
     faults = list(store.audit.faults(repair=repair))
-    return (*faults, *_files(store, assets, repair))
+    return (*faults, *_clocks(store, repair), *_files(store, assets, repair))
+
+
+def _clocks(store: Store, repair: bool) -> Iterator[Fault]:
+    """Documents whose records do not stand where their camera's clock has them: a move was interrupted. Repaired, it is ended."""
+    for camera in store.cameras():
+        if pending := pending_documents(store, camera["_key"]):
+            if repair:
+                move_camera(store, camera["_key"])
+            yield Fault("clock is half moved", "documents", len(pending), tuple(pending[:EXAMPLES]), repair)
 
 
 def _files(store: Store, assets: Assets, repair: bool) -> Iterator[Fault]:

@@ -18,8 +18,8 @@ from zoneinfo import ZoneInfo
 from vgraph.ingest.keys import content_key
 from vgraph.types import StartSource, StartTime
 
-ClockSource = Literal["none", "sidecar", "set", "fit"]
-"""Who said so, in order of trust: nobody, the `.meta.json` beside a video, the operator, a fit to readings."""
+ClockSource = Literal["none", "sidecar", "reset", "set", "fit"]
+"""Who said so: nobody, the `.meta.json` beside a video, the operator (that it is right, or how it is wrong), a fit to readings."""
 
 Drift = tuple[tuple[int, int], ...]
 """From which media offset on a recording's time runs fast by how many parts in 10^9."""
@@ -98,6 +98,8 @@ class Clock:
 
 
 UNKNOWN = Clock()
+FORGOTTEN = Clock(source="reset")
+BY_HAND = ("reset", "set", "fit")
 
 
 def _rounded(parts: int) -> int:
@@ -225,8 +227,8 @@ def clock_of(camera: Mapping[str, Any] | None) -> Clock:
 
 
 def told(clock: Clock, offset_ms: int | None) -> Clock:
-    """The clock after a sidecar has told an offset; None: it told nothing. What the operator set or fitted is not undone by a file."""
-    if offset_ms is None or clock.source in ("set", "fit"):
+    """The clock after a sidecar has told an offset; None: it told nothing. What the operator decided is not undone by a file."""
+    if offset_ms is None or clock.source in BY_HAND:
         return clock
     return Clock((Span(offset_ms),), "sidecar", clock.anchors)
 

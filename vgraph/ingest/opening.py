@@ -64,7 +64,10 @@ def open_job(video: Video, seal: Seal, asked: Asked, site: Site, notes: Notes, *
     info = camera_info(video, meta, asked)
     store, key = site.store, camera_key(info.label)
     document = document_key(video.content_hash, key)
-    record = camera_record(key, info, store.camera(key))
+    camera = store.camera(key)
+    if camera and camera.get("tz_decided") and asked.tz is None:
+        info = replace(info, tz=None)  # what the operator decided is not undone by a file
+    record = camera_record(key, info, camera)
     known = store.document(document)
     tags = tuple(sorted({*((known or {}).get("tags") or ()), *asked.tags, *meta.tags}))
     start = start_of(known, asked.start_ms, meta, video, record["tz"])

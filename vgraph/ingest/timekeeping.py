@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 from vgraph.errors import NotFoundError, UserError
 from vgraph.ingest.burnt_in import Order, Text, readings
 from vgraph.ingest.clock import (
+    FORGOTTEN,
     OWN,
     SOURCE_UNCERTAINTY_MS,
-    UNKNOWN,
     Anchor,
     Clock,
     Span,
@@ -93,15 +93,18 @@ class Timekeeping:
         record = self._camera(camera)
         clock = clock_of(record)
         zone = checked_zone(tz) if tz else record["tz"]
-        return self._change(camera, with_span(clock, span) if span else clock, zone)
+        return self._change(camera, with_span(clock, span) if span else clock, zone, tz is not None)
 
     def reset(self, camera: str, *, clock: bool = True, zone: bool = False) -> Moved:
-        """Forget a camera's clock with its anchors and the starts that were read off pictures; or its zone, which then is UTC."""
+        """Forget a camera's clock with its anchors and the starts that were read off pictures; or its zone, which then is UTC.
+
+        That is a decision too: no sidecar brings it back.
+        """
         record = self._camera(camera)
         if clock:
             for document in self._store.clocks.documents(camera):
                 self._restore(document)
-        return self._change(camera, UNKNOWN if clock else clock_of(record), "UTC" if zone else record["tz"])
+        return self._change(camera, FORGOTTEN if clock else clock_of(record), "UTC" if zone else record["tz"], zone)
 
     def _restore(self, document: Mapping[str, Any]) -> None:
         """Give a document the start back that a reading had replaced."""
@@ -211,8 +214,9 @@ class Timekeeping:
             raise NotFoundError(f"no camera {key!r}; `vgraph cameras` lists them")
         return record
 
-    def _change(self, camera: str, clock: Clock, tz: str) -> Moved:
-        self._store.clocks.write_camera(camera, {"tz": tz, "clock": clock_record(clock)})
+    def _change(self, camera: str, clock: Clock, tz: str, zone_decided: bool = False) -> Moved:
+        decided = {"tz_decided": True} if zone_decided else {}
+        self._store.clocks.write_camera(camera, {"tz": tz, "clock": clock_record(clock), **decided})
         return move_camera(self._store, camera, self._report)
 
 
