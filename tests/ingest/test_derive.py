@@ -19,6 +19,7 @@ from vgraph.ingest.communities import ThemeOptions, WindowOptions, Writers
 from vgraph.ingest.communities.summaries import NOTES_LIMIT, Material, extracted, most_telling, summarised
 from vgraph.ingest.communities.themes import themes
 from vgraph.ingest.derive import DeriveOptions, derive
+from vgraph.ingest.identity import Identification, IdentityOptions
 from vgraph.ingest.similar import SimilarOptions
 from vgraph.models.offline import HashEmbedder, ScriptedChat
 from vgraph.store import Store
@@ -342,3 +343,27 @@ def test_a_model_sees_notes_as_data_and_never_too_many() -> None:
     summarised(Material("a window", (hostile, "x" * 100_000), Counter()), model, 3)
     (asked,) = model.seen
     assert len(re.findall("</data[^>]*>", asked[0].text)) == 1 and len(asked[0].text) < NOTES_LIMIT + 4_000
+
+
+def test_themes_are_made_anew_where_somebody_says_that_two_are_one_and_again_where_that_is_undone(
+    tmp_path: Path,
+) -> None:
+    model = chat()
+    writers = Writers(HashEmbedder(DIMENSION), model, 2)
+
+    def held() -> set[tuple[str, ...]]:
+        derive(store, only(themes=ThemeOptions()), writers)
+        return {tuple(theme["members"]) for theme in records(store, "communities")}
+
+    with fresh_store(tmp_path) as store:
+        for document, names in (("one", "abc"), ("two", "adx"), ("three", "pqr")):
+            store.apply(linked(document, names))
+        entities = Identification(store, IdentityOptions(embedding=False), lambda progress: None)
+        entities.resolve()
+        before, asked = held(), len(model.seen)
+        entities.merge("b", "x")
+        joined = held()
+        assert joined != before and not any("x" in members for members in joined)
+        assert ("p", "q", "r") in joined and len(model.seen) - asked == len(joined - {("p", "q", "r")})
+        entities.undo()
+        assert held() == before
