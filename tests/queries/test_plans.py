@@ -238,7 +238,7 @@ BINDS: dict[str, dict[str, Any]] = {
     "identity_shown": {"document": "d1"},
     "identity_together": {"ids": ["entities/p1"]},
     "identity_touched": {"config": "c"},
-    "identity_vectors": {"type": "person"},
+    "identity_vectors": {"type": "person", "keyed": True},
     "identity_tracks": {"ids": ["entities/p1"]},
     "list_decisions": {},
     "list_doubts": {"status": "proposed", "limit": 5},

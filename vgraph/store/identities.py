@@ -66,9 +66,9 @@ class Identities:
         with translated("count entities", "entities"):
             return int(self._db.collection("entities").count())
 
-    def vectors(self, kind: str) -> Iterator[tuple[str, list[float]]]:
-        """Entities of a type that more than a detector knows, with their embeddings, streamed in no order."""
-        yield from run(self._db, "identity_vectors", stream=True, type=kind)
+    def vectors(self, kind: str, *, keyed: bool) -> Iterator[tuple[str, list[float]]]:
+        """Entities of a type with their embeddings, streamed in no order; `keyed`: those with name keys, whom more than a detector knows."""
+        yield from run(self._db, "identity_vectors", stream=True, type=kind, keyed=keyed)
 
     def together(self, keys: Sequence[str]) -> list[dict[str, Any]]:
         """Followed and named entities of one type in the same chunks: {followed, named, type}."""

@@ -123,9 +123,9 @@ def test_few_among_many_ask_the_index(store: Store, monkeypatch: pytest.MonkeyPa
         asked.append(len(keys))
         return near(self, keys, kind, **bounds)
 
-    def together(self: Identities, kind: str) -> Any:
+    def together(self: Identities, kind: str, *, keyed: bool) -> Any:
         asked.append(-1)
-        return vectors(self, kind)
+        return vectors(self, kind, keyed=keyed)
 
     monkeypatch.setattr(Identities, "near", one_by_one)
     monkeypatch.setattr(Identities, "vectors", together)
@@ -138,3 +138,8 @@ def test_few_among_many_ask_the_index(store: Store, monkeypatch: pytest.MonkeyPa
     graph.write(store)
     run(store, IdentityOptions(near_min=0.8))
     assert asked == [1]
+
+
+def test_without_names_whoever_is_near_by_meaning_is_found_all_the_same(store: Store) -> None:
+    described(store)
+    assert run(store, IdentityOptions(names=False, propose=0.3, near_min=0.8)).compared >= 36

@@ -100,7 +100,7 @@ def _compared(store: Identities, kind: str, options: IdentityOptions) -> Neighbo
 
     keys: list[str] = []
     pages: list[NDArray[np.float32]] = []
-    rows = store.vectors(kind)
+    rows = store.vectors(kind, keyed=options.names)
     while batch := list(islice(rows, READ)):
         keys += [key for key, _ in batch]
         pages.append(np.asarray([vector for _, vector in batch], np.float32))
