@@ -67,7 +67,7 @@ class Identities:
             return int(self._db.collection("entities").count())
 
     def vectors(self, kind: str, *, keyed: bool) -> Iterator[tuple[str, list[float]]]:
-        """Entities of a type with their embeddings, streamed in no order; `keyed`: those with name keys, whom more than a detector knows."""
+        """Entities of a type with their embeddings, in no order; `keyed`: those with name keys, whom more than a detector knows."""
         yield from run(self._db, "identity_vectors", stream=True, type=kind, keyed=keyed)
 
     def together(self, keys: Sequence[str]) -> list[dict[str, Any]]:
