@@ -634,7 +634,7 @@ def _of_noun(verb: str, roles: dict[str, list[Argument]], loose: Sequence[Argume
     of = [
         *kept.pop("of", []),
         *kept.pop("between", []),
-        *(a for a in loose if a is not named and a.mention is not None),
+        *(a for a in loose if a is not named and (a.mention is not None or a.asked)),
     ]
     by = kept.pop("by", [])
     base, _, particle = verb.partition(" ")
