@@ -1,12 +1,13 @@
-"""A real chat model of 135 million parameters answers fifty questions: what it says is nonsense, and the loop survives it within budget.
+"""A real chat model of 135 million parameters answers questions: what it says is nonsense, and the loop survives it within budget.
 
 Nothing is claimed of its answers. It sees the last so many tokens of a prompt, as servers with a small context show them; its replies
-are short.
+are short. VGRAPH_TEST_QUESTIONS says how many are asked (nine take about a minute; fifty were asked before a release).
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +27,7 @@ from vgraph.models.openai import OpenAIChat
 from vgraph.settings import Settings
 from vgraph.types import Filters
 
-QUESTIONS = 50
+QUESTIONS = int(os.environ.get("VGRAPH_TEST_QUESTIONS", "9"))
 CONTEXT, REPLY = 96, 12
 """Tokens it sees of a prompt, and tokens of its replies: a call takes about a second on one core."""
 STEPS, SECONDS = 6, 120.0
@@ -68,7 +69,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[VGraph, tu
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of torch and transformers while they load
-def test_the_loop_survives_fifty_questions_within_its_budget(
+def test_the_loop_survives_every_question_within_its_budget(
     asked: tuple[VGraph, tuple[Question, ...]],
     server: Server,  # noqa: F811
     weights: Callable[[str], Path],  # noqa: F811
@@ -81,7 +82,7 @@ def test_the_loop_survives_fifty_questions_within_its_budget(
     graph, questions = asked
     graph.use_chat(OpenAIChat(Endpoint(base_url=server.url, timeout_s=300.0, retries=0), "smollm2"))
     clips, counts = Clips(graph), Counter[str]()
-    assert len(questions) >= 45
+    assert len(questions) >= QUESTIONS * 0.9
     for number, question in enumerate(questions):
         agent = AGENTS[number % len(AGENTS)]
         steps = list(graph.run(question.text, Filters(), agent=agent))  # type: ignore[arg-type]
