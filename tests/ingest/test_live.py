@@ -99,6 +99,14 @@ def test_the_same_file_again_adds_only_what_is_new(store: Store, tmp_path: Path)
     assert len(store.documents()) == 1
 
 
+def test_a_file_that_tells_no_time_is_said_to_be_dated_by_its_reading(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "growing.ts"
+    path.write_bytes(ts_bytes(4))
+    first, *_ = watch(feed_of(str(path)), site_of(store, tmp_path), Watch(HOME))
+    assert len([text for text in first.warnings if "--start" in text]) == 1
+    assert any("--start" in text for text in store.documents()[0]["warnings"])
+
+
 def test_a_playlist_that_ends_is_read_to_its_end_at_its_own_times(store: Store, files: Files, tmp_path: Path) -> None:
     hls(files, range(6), ended=True, at="2026-03-03T08:00:00Z")
     reports = list(watch(feed_of(f"{files.url}/live.m3u8"), site_of(store, tmp_path), Watch(HOME)))

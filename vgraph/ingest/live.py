@@ -42,6 +42,7 @@ EXPIRES_MS = 60_000
 LEAST_MS = 100
 """Less of a piece that is new is nothing new."""
 NOTHING_BESIDE = Sidecars()
+UNDATED = "the file tells no time: it is taken to have begun when it was first read; --start says when it did"
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +308,8 @@ def _begun(watching: _Watching, piece: Piece, video: Video) -> _Growth:
     vertex = document_record(
         place, video, start, title=feed.camera, uri=feed.source.identity, state="live", facts=known
     )
-    grows = {"kind": "stream", "duration_ms": 0, "end_ms": start_ms, "content_hash": "", "warnings": []}
+    undated = [UNDATED] if feed.source.kind == "file" and feed.begin_ms is None else []
+    grows = {"kind": "stream", "duration_ms": 0, "end_ms": start_ms, "content_hash": "", "warnings": undated}
     store.apply(document_delta(place, camera, {**vertex, **grows}))
     return _Growth(place, 0, 0, None, [])
 
