@@ -22,7 +22,8 @@ from tests.conftest import COMMAND, write_video
 from vgraph import Settings, VGraph
 from vgraph.api import create, run
 from vgraph.api.gate import is_loopback, name_of
-from vgraph.api.server import MAX_BODY
+from vgraph.api.server import MAX_BODY, _events
+from vgraph.app import Step
 from vgraph.client import Client
 from vgraph.errors import ModelError, NotFoundError, StoreError, Unavailable, UserError, VGraphError
 
@@ -359,6 +360,17 @@ def test_steps_come_as_server_sent_events_the_answer_last(web: TestClient) -> No
         assert answer.headers["content-type"].startswith("text/event-stream")
         events = [line.removeprefix("event: ") for line in answer.iter_lines() if line.startswith("event: ")]
     assert events[0] == "step" and events[-1] == "answer" and "error" not in events
+
+
+def test_an_error_nobody_foresaw_ends_the_stream_as_an_event() -> None:
+    def steps() -> Iterator[Step]:
+        raise ZeroDivisionError("a secret")
+        yield
+
+    events = _events(steps())
+    assert b"event: error" in (told := next(events)) and b"ZeroDivisionError" in told and b"secret" not in told
+    with pytest.raises(ZeroDivisionError):
+        next(events)
 
 
 def test_what_is_wrong_with_a_question_is_told_before_the_stream_begins(web: TestClient) -> None:

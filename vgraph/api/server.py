@@ -40,6 +40,7 @@ STATUS: Final[tuple[tuple[type[VGraphError], int], ...]] = (
     (VGraphError, 500),
 )
 EVENTS: Final = "text/event-stream"
+UNFORESEEN: Final = "an error nobody foresaw; the server's log tells more"
 MAX_BODY: Final = 1 << 20
 """Bytes; a question with a thousand cameras fits many times."""
 
@@ -263,6 +264,9 @@ def _events(steps: Iterator[Step]) -> Iterator[bytes]:
             )
     except VGraphError as error:
         yield _event("error", {"error": str(error), "kind": type(error).__name__})
+    except Exception as error:  # told as without a stream, and raised for the server's log
+        yield _event("error", {"error": UNFORESEEN, "kind": type(error).__name__})
+        raise
 
 
 def _event(name: str, value: Any) -> bytes:
@@ -307,7 +311,7 @@ def _refused(request: Request, error: Exception) -> Response:
 
 def _unforeseen(request: Request, error: Exception) -> Response:
     """The server's log has the traceback; the caller gets the kind only."""
-    return _problem(500, "an error nobody foresaw; the server's log tells more", type(error).__name__)
+    return _problem(500, UNFORESEEN, type(error).__name__)
 
 
 def _problem(status: int, error: str, kind: str, headers: Any = None) -> Response:
