@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 TREES: Final = 16
 LEAF: Final = 128
-"""Vectors in a leaf, at most. With so many trees and half as many in a leaf, 98 in 100 of the eight nearest were found among 12,500, 90 among 50,000."""
+"""Vectors in a leaf, at most. With so many trees and half as many in a leaf, 98 in 100 of the eight nearest were found among 12,500, and
+90 among 50,000."""
 SAMPLE: Final = 64
 """Of a node's vectors, to find the two means it is cut between."""
 STEPS: Final = 3
