@@ -12,7 +12,7 @@ from vgraph.agents.rules.choices import chosen
 from vgraph.app import VGraph
 from vgraph.errors import UserError
 from vgraph.settings import Settings
-from vgraph.types import Answer, AnswerStatus
+from vgraph.types import Answer, AnswerStatus, Filters
 
 ANA, BO = {"name": "Ana Ruiz", "type": "person"}, {"name": "Bo Lind", "type": "person"}
 KETTLE, CUP, KITCHEN = (
@@ -110,6 +110,11 @@ def test_what_the_graph_does_not_hold_is_not_found(graph: VGraph, question: str)
 
 def test_a_time_that_nobody_recorded_is_not_recorded(graph: VGraph) -> None:
     assert graph.ask("Who was in the kitchen at 8:00 on 2026-05-04?").status is AnswerStatus.not_recorded
+
+
+def test_what_the_filters_leave_nothing_of_is_not_recorded(graph: VGraph) -> None:
+    answer = graph.ask("Who was in the kitchen?", Filters(time_of_day=(0, 60)))
+    assert (answer.status, answer.evidence.recorded) == (AnswerStatus.not_recorded, ())
 
 
 def test_what_is_asked_around_an_event_is_not_the_event(graph: VGraph) -> None:

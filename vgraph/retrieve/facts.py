@@ -93,7 +93,10 @@ class Facts:
         cameras = tuple(camera["_key"] for camera in self.cameras(filters))
         last = filters.not_after
         end_ms = filters.end_ms if last is None else min(last, filters.end_ms if filters.end_ms is not None else last)
-        rows = self._store.clocks.coverage(replace(filters, cameras=cameras, end_ms=end_ms), join_ms=JOIN_MS)
+        asked = replace(filters, cameras=cameras, end_ms=end_ms)
+        if not self._store.coverage(asked):  # of the documents and times of day that may be looked at
+            return Covered((), ())
+        rows = self._store.clocks.coverage(asked, join_ms=JOIN_MS)
         recorded = tuple((row["camera"], s["start_ms"], s["end_ms"]) for row in rows for s in row["stretches"])
         gaps = tuple((row["camera"], g["start_ms"], g["end_ms"]) for row in rows for g in row["gaps"])
         return Covered(recorded, gaps)
