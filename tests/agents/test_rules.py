@@ -108,6 +108,34 @@ def test_what_the_graph_does_not_hold_is_not_found(graph: VGraph, question: str)
     assert answer.status is AnswerStatus.not_found and not answer.claims
 
 
+def test_before_anything_was_recorded_nobody_is_known(graph: VGraph) -> None:
+    answer = graph.ask("Was Ana Ruiz at the kitchen?", graph.filters(not_after="2026-05-04T09:00:00Z"))
+    assert answer.status is AnswerStatus.not_recorded
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [("How many people were in the kitchen?", "2:"), ("How many cups were in the kitchen?", "1: cup 8.")],
+)
+def test_only_what_is_of_the_kind_asked_for_is_counted(graph: VGraph, question: str, right: str) -> None:
+    assert value(graph.ask(question)).startswith(right)
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [("How many dogs were in the kitchen?", "dogs"), ("How many tall people were in the kitchen?", "tall")],
+)
+def test_what_is_of_no_known_kind_is_not_counted(graph: VGraph, question: str, word: str) -> None:
+    answer = graph.ask(question)
+    assert answer.status is AnswerStatus.not_found and word in answer.text
+
+
+def test_of_those_that_an_or_joins_any_will_do(graph: VGraph) -> None:
+    assert value(graph.ask("Did Bo Lind or Ana Ruiz pick up kettle 3?")).startswith("Yes:")
+    assert value(graph.ask("Did Bo Lind pick up kettle 3 or cup 8?")).startswith("Yes:")
+    assert value(graph.ask("Did Ana Ruiz pick up kettle 3 or cup 8?")).startswith("Yes:")
+
+
 def test_a_time_that_nobody_recorded_is_not_recorded(graph: VGraph) -> None:
     assert graph.ask("Who was in the kitchen at 8:00 on 2026-05-04?").status is AnswerStatus.not_recorded
 

@@ -60,6 +60,8 @@ class Argument:
     words: tuple[str, ...] = ()
     asked: bool = False
     kind: str = ""
+    alternative: bool = False
+    """An `or` joins it to another in its role: any of them will do."""
 
     @property
     def open(self) -> bool:
@@ -90,7 +92,7 @@ class Clause:
         themes = self.roles.get("theme", ())
         theme = _kind(themes[0]) if themes else None
         leads = frozenset(
-            (role, _kind(found[0])) for role, found in self.roles.items() if role not in ("agent", "theme")
+            (role, _kind(found[0])) for role, found in self.roles.items() if found and role not in ("agent", "theme")
         )
         return senses(self.verb, self.particle, leads, theme)
 
@@ -221,8 +223,31 @@ def _verb_follows(items: Sequence[_Item]) -> bool:
 
 
 def _items(text: str, mentions: Sequence[Mention]) -> list[_Item]:
-    tokens = _tokens(text, mentions)
-    return _Reader(tokens).read()
+    return _with_alternatives(_Reader(_tokens(text, mentions)).read())
+
+
+def _with_alternatives(items: list[_Item]) -> list[_Item]:
+    """`A, B or C`: what an `or` joins is marked as one of several of which any will do."""
+    for place, item in enumerate(items):
+        if item.kind == "and" and item.text == "or":
+            for other in _joined_by(items, place):
+                assert other.argument is not None
+                other.argument = replace(other.argument, alternative=True)
+    return items
+
+
+def _joined_by(items: Sequence[_Item], place: int) -> list[_Item]:
+    """The nouns next to an `or`, and those before it that commas join to them; none unless it joins nouns."""
+    after = next((item for item in items[place + 1 : place + 3] if item.kind != "prep"), None)
+    before = []
+    at = place - 1
+    while at >= 0 and items[at].kind in ("noun", "comma"):
+        if items[at].kind == "noun":
+            before.append(items[at])
+        elif at == 0 or items[at - 1].kind != "noun":
+            break
+        at -= 1
+    return [*before, after] if before and after is not None and after.kind == "noun" else []
 
 
 Token = str | Mention
@@ -440,7 +465,8 @@ def _noun(words: Sequence[str]) -> Argument:
     kept = tuple(
         word
         for word in words
-        if word not in DETERMINER and word not in ("different", "other", "distinct", "various", "more")
+        if word not in DETERMINER
+        and word not in ("different", "other", "distinct", "various", "unique", "separate", "more")
     )
     if kept and kept[-1] in KINDS:
         return Argument(words=kept[:-1], kind=KINDS[kept[-1]])
@@ -525,7 +551,12 @@ def _assigned(before: list[_Item], after: list[_Item], *, passive: bool) -> Role
     elif asked:
         subjects = asked
     _placed(roles, subjects, objects, passive=passive)
-    return {role: tuple(found) for role, found in roles.items()}
+    return _filled(roles)
+
+
+def _filled(roles: Mapping[str, Sequence[Argument]]) -> Roles:
+    """Roles in which something stands."""
+    return {role: tuple(found) for role, found in roles.items() if found}
 
 
 def _placed(
@@ -616,16 +647,15 @@ def _without_verb(items: Sequence[_Item]) -> Clause | None:
         if subjects[0].asked and others:
             roles["theme"] = others
     negated = any(item.kind == "not" for item in items)
-    return Clause("be", roles={role: tuple(found) for role, found in roles.items()}, negated=negated)
+    return Clause("be", roles=_filled(roles), negated=negated)
 
 
 def _doing(items: Sequence[_Item], loose: Sequence[Argument]) -> Clause | None:
     """`What did Ana do`."""
     if [item.kind for item in items if item.kind in ("do", "noun")][-2:] != ["noun", "do"]:
         return None
-    return Clause(
-        "do", roles={"agent": tuple(a for a in loose if not a.asked), "theme": tuple(a for a in loose if a.asked)}
-    )
+    roles = {"agent": [a for a in loose if not a.asked], "theme": [a for a in loose if a.asked]}
+    return Clause("do", roles=_filled(roles))
 
 
 def _of_noun(verb: str, roles: dict[str, list[Argument]], loose: Sequence[Argument], named: Argument) -> Clause:
@@ -642,7 +672,7 @@ def _of_noun(verb: str, roles: dict[str, list[Argument]], loose: Sequence[Argume
     kept["agent"] = of if moves or (not by and all(_is_person(a) for a in of)) else by
     if not moves and of is not kept["agent"]:
         kept["theme"] = of
-    return Clause(base, particle, roles={role: tuple(found) for role, found in kept.items() if found})
+    return Clause(base, particle, roles=_filled(kept))
 
 
 def _told_plainly(clause: Clause) -> Clause:

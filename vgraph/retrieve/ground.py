@@ -110,6 +110,8 @@ class Ground:
         things = [m for m in mentions if m.type != "person" and not m.several]
         people = [m for m in mentions if m.type == "person"]
         several = [m for m in mentions if m.type != "person" and m.several]
+        if things and any(a.alternative for a in wanted.mentions if a.mention in things):  # type: ignore[union-attr]
+            return tuple(dict.fromkeys(key for m in things for key in self._clips(m)))
         if things:
             return min((self._clips(m) for m in things), key=len)
         if people:

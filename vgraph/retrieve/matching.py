@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vgraph.retrieve.clauses import Argument, Clause
@@ -106,9 +106,17 @@ def verb_score(wanted: Pattern, event: Event, near: Mapping[str, float]) -> floa
 def fits(wanted: Pattern, event: Event) -> bool:
     """Whether everybody and everything that is named stands in the event, in the role that is asked for."""
     for role, arguments in wanted.roles.items():
-        if not all(_stands(role, argument, event) for argument in arguments):
+        if not all_or_any(arguments, lambda argument, role=role: _stands(role, argument, event)):  # type: ignore[misc]
             return False
-    return all(happened_at(place, event) for place in wanted.places)
+    return all_or_any(wanted.places, lambda place: happened_at(place, event))
+
+
+def all_or_any(arguments: Sequence[Argument], holds: Callable[[Argument], bool]) -> bool:
+    """Whether something holds of all arguments, or of any of those that an `or` joins."""
+    alternatives = [a for a in arguments if a.alternative]
+    return all(holds(a) for a in arguments if not a.alternative) and (
+        not alternatives or any(holds(a) for a in alternatives)
+    )
 
 
 def _stands(role: str, argument: Argument, event: Event) -> bool:
@@ -183,8 +191,4 @@ def of_kind(filler: Filler, argument: Argument) -> bool:
     if argument.kind and filler.type not in ("", argument.kind):
         return False
     wanted = {singular(word) for word in argument.words}
-    return (
-        not wanted
-        or argument.kind == "person"
-        or wanted <= {singular(w) for w in re.findall(r"\w+", filler.text.casefold())}
-    )
+    return not wanted or wanted <= {singular(w) for w in re.findall(r"\w+", f"{filler.text} {filler.type}".casefold())}

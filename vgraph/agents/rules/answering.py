@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vgraph.agents.extractive import extract_claims
+from vgraph.agents.rules import telling
 from vgraph.agents.rules.choices import chosen
 from vgraph.agents.rules.forms import FORMS, NOTHING, Asking, Result
 from vgraph.agents.rules.spoken import about_speech, heard, said
@@ -53,8 +54,20 @@ def _answered(question: Question, ground: Ground) -> Answer:
             return _understood(_nothing(question, ground, missing), question, None)
         ground = replace(ground, filters=beside(ground.filters, found))
     result = _result(question, ground, found.event if found else None)
-    answer = _with(question, ground, result) if result.claims else _nothing(question, ground, NOT_FOUND)
+    answer = (
+        _with(question, ground, result) if result.claims else _nothing(question, ground, _missing(question, result))
+    )
     return _understood(answer, question, found)
+
+
+def _missing(question: Question, result: Result) -> str:
+    """Why nothing was found: what a form says, else what is asked about and is not known by any name."""
+    wanted = question.pattern
+    words = [a.text for a in wanted.unknown] if wanted else []
+    if not result.why and wanted and wanted.asked and not wanted.asked.argument.mention:
+        words.extend(wanted.asked.argument.words)
+    known = f"Not found: nothing that was recorded is known as {telling.listed(words)}." if words else NOT_FOUND
+    return result.why or known
 
 
 def _understood(answer: Answer, question: Question, found: Found | None) -> Answer:

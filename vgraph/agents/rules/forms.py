@@ -31,6 +31,8 @@ class Result:
     claims: tuple[Claim, ...]
     sure: float = 0.9
     counted: str = ""
+    why: str = ""
+    """Where there are no claims: why not."""
 
 
 NOTHING = Result(())
@@ -255,6 +257,8 @@ def how_many(asking: Asking) -> Result:
     asked = asking.wanted.asked
     if asked is None:
         return how_often(asking)
+    if asked.argument.kind == "person" and asked.argument.words:
+        return Result((), why=f"Not found: rules cannot tell which people are {asked.argument.text}.")
     if asks_state(asking.wanted):
         return _how_many_there(asking, asked.argument)
     directed = bool({"go", "walk", "come", "step", "approach"} & set(asking.wanted.lead))
@@ -288,7 +292,8 @@ def _began(event: Event, wanted: Pattern) -> bool:
 
 
 def _how_many_there(asking: Asking, asked: Argument) -> Result:
-    found = people(_sightings(asking)) if asked.kind in ("", "person") else _by_name(asking, asked)
+    anybody = asked.open and asked.kind in ("", "person")
+    found = people(_sightings(asking)) if anybody else _by_name(asking, asked)
     named = {who: seen for who, seen in found.items() if not anonymous(who, "person")} or found
     if not named:
         return NOTHING
@@ -470,8 +475,9 @@ def _sightings(asking: Asking) -> list[Sighting]:
     subjects = [a for found in wanted.roles.values() for a in found if a.mention is not None and not a.asked]
     if wanted.unknown:
         return []
-    if subjects:
-        keys = sorted({key for a in subjects if a.mention for key in a.mention.keys})
+    asked = wanted.asked.argument if wanted.asked and wanted.asked.argument.mention else None
+    if subjects or asked:
+        keys = sorted({key for a in (subjects or [asked]) if a and a.mention for key in a.mention.keys})
         clips: Sequence[str] = ground.facts.clips_of(keys, ground.filters)
     elif asking.event is not None:
         clips = ground.facts.clips_between(replace(ground.filters, cameras=asking.event.cameras))
