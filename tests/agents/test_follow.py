@@ -37,6 +37,33 @@ def test_pronouns_mean_what_was_named_last(question: str, meant: str) -> None:
     assert resolved(question, [TURN]) == meant
 
 
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("Who gave it to her?", "Who gave parcel 83 to Maria Lopez?"),
+        ("Where is it now?", "Where is parcel 83 now?"),
+        ("When did she get there?", "When did Maria Lopez get to the store?"),
+    ],
+)
+def test_it_is_the_thing_asked_about_and_she_is_who_was_answered(question: str, meant: str) -> None:
+    named = (
+        ("office", "location"),
+        ("crate 5", "object"),
+        ("Ana", "person"),
+        ("Maria Lopez", "person"),
+        ("parcel 83", "object"),
+    )
+    turn = Turn("Who picked up parcel 83?", "Maria Lopez. Now Maria Lopez takes it; Ana has crate 5.", named, "store")
+    assert resolved(question, [turn]) == meant
+
+
+def test_it_is_a_place_only_where_no_thing_was_named() -> None:
+    assert (
+        resolved("Was it empty?", [Turn("Who was in the office?", "Ana.", (("office", "location"),))])
+        == "Was office empty?"
+    )
+
+
 def test_what_the_turns_do_not_name_stays() -> None:
     assert resolved("Where did it go?", [Turn("q", "a", (("Ana", "person"),))]) == "Where did it go?"
     assert resolved("Where did she go?", []) == "Where did she go?"

@@ -210,3 +210,48 @@ def test_choices_are_compared_by_what_the_form_asks_for(
     choices: list[str], form: str, answer: str, right: str | None
 ) -> None:
     assert chosen(choices, form, answer) == right  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("Who was alone in the kitchen?", "alone"),
+        ("Did Bo Lind receive kettle 3 twice?", "twice"),
+        ("Has Ana Ruiz been in the kitchen for more than a minute?", "minute"),
+        ("Who picked up the green kettle 3?", "green"),
+        ("Was Ana Ruiz in the kitchen and then in the kitchen?", "and then"),
+        ("Was Ana Ruiz in the kitchen first?", "first"),
+    ],
+)
+def test_a_part_of_the_question_that_cannot_be_checked_is_named_and_not_dropped(
+    graph: VGraph, question: str, left: str
+) -> None:
+    answer = graph.ask(question)
+    assert answer.status is AnswerStatus.not_found and f"“{left}”" in answer.text and not answer.claims
+
+
+@pytest.mark.parametrize("question", ["Who saw cup 8?", "Did Ana Ruiz see cup 8?"])
+def test_being_near_is_not_seeing(graph: VGraph, question: str) -> None:
+    assert graph.ask(question).status is AnswerStatus.not_found
+
+
+def test_the_first_at_a_place_is_whose_stay_began_first(graph: VGraph) -> None:
+    assert value(graph.ask("Who was in the kitchen first?")).startswith("Ana Ruiz (")
+    assert value(graph.ask("Who was the last person in the kitchen?")).startswith("Ana Ruiz and Bo Lind (")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Where was Ana Ruiz before she entered the kitchen?", "Where was Ana Ruiz before she was in the kitchen?"],
+)
+def test_before_somebody_came_to_a_place_they_were_not_there(graph: VGraph, question: str) -> None:
+    assert graph.ask(question).status is AnswerStatus.not_found
+
+
+def test_a_question_in_another_language_is_told_that_rules_read_english(graph: VGraph) -> None:
+    answer = graph.ask("Wer war gestern Abend im Garten?")
+    assert answer.status is AnswerStatus.not_found and "rules read English" in answer.text
+
+
+def test_whether_a_thing_is_in_another_is_not_told_by_where_it_was_seen(graph: VGraph) -> None:
+    assert graph.ask("Is kettle 3 in cup 8?").status is AnswerStatus.not_found

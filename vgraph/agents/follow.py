@@ -28,6 +28,10 @@ _THERE: Final = re.compile(
     r"\bthere\b(?=\s*(?:[?.!,]|$))|(?<!\bis )(?<!\bwas )(?<!\bwere )(?<!\bare )\bthere\b(?!\s+(?:is|was|are|were)\b)",
     re.IGNORECASE,
 )
+_THITHER: Final = re.compile(
+    r"(?<=\bget )there\b|(?<=\bgot )there\b|(?<=\bgo )there\b|(?<=\bwent )there\b|(?<=\bcome )there\b|(?<=\bcame )there\b",
+    re.IGNORECASE,
+)
 _THEN: Final = re.compile(r"\b(?:at that (?:time|moment)|back then|then)\b(?=\s*[?.!]|$)", re.IGNORECASE)
 
 
@@ -67,8 +71,8 @@ def _check(value: dict[str, str]) -> None:
 
 def resolved(question: str, turns: Sequence[Turn]) -> str:
     """The question with its pronouns replaced by what the latest turn that has it named last."""
-    person = _latest(turns, persons=True)
-    thing = _latest(turns, persons=False)
+    person = _person(turns)
+    thing = _thing(turns)
     told = question
     if person:
         told = _PERSONS.sub(f"{person}'s", _PERSON.sub(person, told))
@@ -77,6 +81,7 @@ def resolved(question: str, turns: Sequence[Turn]) -> str:
         told = _THINGS.sub(f"{thing}'s", _THING.sub(thing, told))
     last = turns[-1] if turns else None
     if last and last.camera:
+        told = _THITHER.sub(f"to the {last.camera}", told)
         told = _THERE.sub(f"at the {last.camera}", told)
     if last and last.start_ms is not None:
         told = _THEN.sub(_span(last), told)
@@ -102,6 +107,24 @@ def _latest(turns: Sequence[Turn], *, persons: bool) -> str:
             if (kind == "person") is persons:
                 return name
     return ""
+
+
+def _person(turns: Sequence[Turn]) -> str:
+    """Whoever the last answer that names a person gives for an answer (`Maria.`), else the person named last."""
+    latest = next((turn for turn in reversed(turns) if any(kind == "person" for _, kind in turn.entities)), None)
+    people = [name for name, kind in latest.entities if kind == "person"] if latest else []
+    answered = (name for name in people if latest and re.match(rf"{re.escape(name)}\s*[.,(]", latest.answer))
+    return next(answered, people[0] if people else "")
+
+
+def _thing(turns: Sequence[Turn]) -> str:
+    """The thing that was asked about, else the thing named last; a place only where no thing was named."""
+    for turn in reversed(turns):
+        things = [name for name, kind in turn.entities if kind not in ("person", "location")]
+        asked = (name for name in things if name.casefold() in turn.question.casefold())
+        if things:
+            return next(asked, things[0])
+    return _latest(turns, persons=False)
 
 
 def _span(turn: Turn) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vgraph.retrieve.events import Event
 from vgraph.retrieve.facts import Facts
-from vgraph.retrieve.ground import Ground
+from vgraph.retrieve.ground import Ground, asks_state
+from vgraph.retrieve.matching import Pattern
 from vgraph.retrieve.naming import Names
+from vgraph.retrieve.presence import at, stays
 from vgraph.retrieve.understanding import AroundClause, Direction, read
 from vgraph.types import EvidenceChunk, Filters, Occurrence
 
@@ -38,8 +41,27 @@ def event_around(question: str, facts: Facts, filters: Filters) -> Found | None:
 
 
 def found_around(around: AroundClause, ground: Ground) -> Found | None:
-    found = ground.find(around.pattern)
-    return Found(around.how, found[0].event, around) if found else None
+    event = _stay(around.pattern, ground) if asks_state(around.pattern) else None
+    if event is None:
+        found = ground.find(around.pattern)
+        event = found[0].event if found else None
+    return Found(around.how, event, around) if event else None
+
+
+def _stay(wanted: Pattern, ground: Ground) -> Event | None:
+    """The first stay of somebody at a place as an event; None where no one is named, or none was seen there."""
+    keys = {key for argument in wanted.mentions if argument.mention for key in argument.mention.keys}
+    if not keys or wanted.unknown:
+        return None
+    seen = [s for s in ground.seen(ground.facts.clips_of(sorted(keys), ground.filters)) if s.who.keys & keys]
+    for place in wanted.places:
+        seen = at(place, seen)
+    if not seen:
+        return None
+    first = stays(seen)[0]
+    sources = [replace(s.source, start_ms=s.start_ms, end_ms=s.end_ms, exact=True) for s in first.sightings]
+    telling = {source.line.text: None for source in sources}
+    return Event(Counter(["be"]), frozenset(["stay"]), {"agent": (first.who,)}, sources, telling=telling)
 
 
 def beside(filters: Filters, found: Found) -> Filters:

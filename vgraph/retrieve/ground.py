@@ -131,7 +131,10 @@ class Ground:
         places = [a.mention for a in wanted.places if a.mention] if wanted else []
         named = [key for mention in places for key in mention.keys if not key.startswith("cameras/")]
         if named:
-            return self.facts.clips_of(named, self.filters)
+            telling = self.facts.clips_of(named, self.filters)
+            looking = self.cameras_of(wanted.places) if wanted else None
+            shown = self.facts.clips_between(replace(self.filters, cameras=looking)) if looking else ()
+            return tuple(dict.fromkeys((*telling, *(shown if len(shown) <= MOST_CLIPS else ()))))
         every = self.facts.clips_between(self.filters)
         if len(every) <= MOST_CLIPS:
             return every
@@ -172,7 +175,15 @@ class Ground:
 
 def asks_state(wanted: Pattern | None) -> bool:
     """Whether a clause tells of being somewhere and not of doing something."""
-    return wanted is not None and (wanted.verb == "be" or (bool(wanted.senses) and wanted.senses <= STATES))
+    if wanted is None or asks_sight(wanted):
+        return False
+    return wanted.verb == "be" or (bool(wanted.senses) and wanted.senses <= STATES)
+
+
+def asks_sight(wanted: Pattern) -> bool:
+    """Whether a clause tells who saw something, which is not the same as who was there."""
+    roles = {*wanted.roles, *((wanted.asked.role,) if wanted.asked else ())}
+    return wanted.senses == {"see"} and {"agent", "theme"} <= roles
 
 
 def digits(text: str) -> frozenset[str]:

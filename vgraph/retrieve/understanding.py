@@ -120,7 +120,8 @@ def _refined(form: Form, main: str, clause: Clause | None) -> Form:
         return form
     if form == "what" and clause.senses & {"say", "ask", "answer"}:
         return "said"
-    if form in ("who", "how_many") and (clause.verb == "be" or clause.senses & {"stay", "see"}):
+    sees = clause.senses == {"see"} and {"agent", "theme"} <= set(clause.roles)
+    if form in ("who", "how_many") and not sees and (clause.verb == "be" or clause.senses & {"stay", "see"}):
         asked = next((a for _, a in clause.arguments() if a.asked), None)
         if asked is None or asked.kind in ("", "person") or form == "how_many":
             return "present" if form == "who" else form

@@ -18,12 +18,14 @@ from vgraph.retrieve.matching import Pattern
 from vgraph.retrieve.naming import Names
 from vgraph.retrieve.pack import wall
 from vgraph.retrieve.understanding import Question, read, wordless
+from vgraph.retrieve.unread import is_english, unread
 from vgraph.types import Answer, AnswerStatus, Claim, EvidenceChunk, Filters, Meant
 
 RULES, EXTRACTIVE = "rules", "extractive"
 SPOKEN = frozenset(["where", "when", "who", "what", "how_many"])
 """Forms that may be answered by what was said."""
 NOT_FOUND = "Not found: nothing that was recorded answers this."
+NOT_ENGLISH = "Not found: rules read English, and most words of this question are none that they know."
 NOT_RECORDED = "Not recorded: no camera asked about covers that time."
 
 
@@ -67,7 +69,16 @@ def _missing(question: Question, result: Result) -> str:
     if not result.why and wanted and wanted.asked and not wanted.asked.argument.mention:
         words.extend(wanted.asked.argument.words)
     known = f"Not found: nothing that was recorded is known as {telling.listed(words)}." if words else NOT_FOUND
-    return result.why or known
+    return result.why or _unread(question) or known
+
+
+def _unread(question: Question) -> str:
+    """What was not read of a question, where that is why nothing is answered."""
+    if not is_english(question):
+        return NOT_ENGLISH
+    left = unread(question) if question.pattern is not None and question.form in FORMS else ()
+    told = ", ".join(f"“{word}”" for word in left)
+    return f"Not found: rules cannot check {told} in this question, and do not answer without it." if left else ""
 
 
 def _understood(answer: Answer, question: Question, found: Found | None) -> Answer:
@@ -109,6 +120,8 @@ def _result(question: Question, ground: Ground, event: Event | None) -> Result:
     result = NOTHING
     if question.form in FORMS and (question.pattern is not None or question.form == "happenings"):
         result = FORMS[question.form](Asking(question, ground, event))
+    if result.claims and unread(question):
+        result = NOTHING
     if not result.claims and question.form in SPOKEN and _unseen(question):
         result = heard(question, ground)
     return result

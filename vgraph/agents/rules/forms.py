@@ -12,9 +12,9 @@ from vgraph.agents.rules import telling
 from vgraph.agents.rules.voices import conversation
 from vgraph.retrieve.clauses import Argument
 from vgraph.retrieve.events import Event, Filler, Source, anonymous
-from vgraph.retrieve.ground import Ground, asks_state
+from vgraph.retrieve.ground import Ground, asks_sight, asks_state
 from vgraph.retrieve.matching import Match, Pattern, answers, happened_at, of_kind
-from vgraph.retrieve.presence import Sighting, at, people, stays
+from vgraph.retrieve.presence import Sighting, Stay, at, people, stays
 from vgraph.retrieve.understanding import Form, Question
 from vgraph.retrieve.verbs import MUTUAL
 from vgraph.types import Claim
@@ -174,10 +174,16 @@ def _place(event: Event, asking: Asking) -> str:
 
 
 def _where_was(asking: Asking) -> Result:
+    now = _put_in(asking)
+    if now is not None:
+        text = f"{_capital(now[0])}. {telling.placed(now[1])}"
+        return Result((telling.claim(text, now[1].sources),), 0.7)
     seen = _sightings(asking)
     if not seen:
         return NOTHING
-    found = stays(seen)
+    found = _elsewhere(stays(seen), asking)
+    if not found:
+        return NOTHING
     if asking.question.extreme == "first":
         found = found[:1]
     elif asking.question.extreme == "last" or asking.ground.filters.start_ms is None:
@@ -186,6 +192,31 @@ def _where_was(asking: Asking) -> Result:
     parts = list(dict.fromkeys(f"the {s.place} ({telling.span(s.start_ms, s.end_ms, tz)})" for s in found))[:MOST_TOLD]
     sources = [sighting.source for stay in found for sighting in (stay.sightings[0], stay.sightings[-1])]
     return Result((telling.claim(f"{_capital(telling.bare(found[0].who))}: {telling.listed(parts)}.", sources),), 0.7)
+
+
+def _put_in(asking: Asking) -> tuple[str, Event] | None:
+    """Into what a thing was put, where that is the last that is told of it and no other time is asked about."""
+    timed = asking.ground.filters.start_ms is not None or asking.question.extreme == "first" or asking.event is not None
+    if timed or any(a.mention and a.mention.type == "person" for a in asking.wanted.mentions):
+        return None
+    last = _last_told(asking)
+    put = [filler for filler in last.roles.get("into", ()) if last.senses & _PUT_IN] if last else []
+    return (f"in the {put[0].text}", last) if put and last else None
+
+
+def _elsewhere(found: list[Stay], asking: Asking) -> list[Stay]:
+    """Before somebody came to a place, and after they left it, they were somewhere else."""
+    around = asking.question.around
+    if around is None or around.how == "during" or not (_comes_or_goes(around.pattern) and asking.event):
+        return found
+    there = {key for filler in asking.event.roles.get("place", ()) for key in filler.keys}
+    there |= {key for place in around.pattern.places if place.mention for key in place.mention.keys}
+    there |= set() if there else {f"cameras/{camera}" for camera in asking.event.cameras}
+    return [stay for stay in found if not any(sighting.places & there for sighting in stay.sightings)]
+
+
+def _comes_or_goes(wanted: Pattern) -> bool:
+    return asks_state(wanted) or bool(wanted.senses & {"arrive", "leave", "approach"})
 
 
 def how_long(asking: Asking) -> Result:
@@ -401,7 +432,7 @@ def yes_no(asking: Asking) -> Result:
 
 def _no(asking: Asking) -> Result:
     """Nobody is told to have done it: no, if everybody and everything asked about was seen in the time asked about."""
-    if asking.wanted.unknown or not list(asking.wanted.mentions):
+    if asking.wanted.unknown or asks_sight(asking.wanted) or not list(asking.wanted.mentions):
         return NOTHING
     sources: list[Source] = []
     for argument in asking.wanted.mentions:
@@ -415,6 +446,8 @@ def _no(asking: Asking) -> Result:
 
 
 def _was_there(asking: Asking) -> Result:
+    if _within_a_thing(asking.wanted):
+        return _is_in(asking)
     seen = _sightings(asking)
     if seen:
         first = stays(seen)[0]
@@ -430,6 +463,41 @@ def _was_there(asking: Asking) -> Result:
         text = f"No, not as far as it was recorded: {telling.bare(first.who)} was at the {first.place}, {at_}."
         return Result((telling.claim(text, [first.sightings[0].source]),), 0.6)
     return NOTHING
+
+
+def _within_a_thing(wanted: Pattern) -> bool:
+    """`Is the crate in the van`: where something is put tells, and not where it is seen."""
+    return any(place.mention and place.mention.type not in ("location", "camera", "") for place in wanted.places)
+
+
+_PUT_IN, _TAKEN_OUT = frozenset(["load", "put down", "get into"]), frozenset(["unload", "pick up", "get out", "carry"])
+
+
+def _is_in(asking: Asking) -> Result:
+    """By the last that is told of it; no answer where that tells neither that it was put in nor that it was taken out."""
+    last = _last_told(asking)
+    if last is None:
+        return NOTHING
+    keys = {key for place in asking.wanted.places if place.mention for key in place.mention.keys}
+    led = {role for role, found in last.roles.items() if any(filler.keys & keys for filler in found)}
+    if led & {"into", "to", "place", "theme"} and last.senses & _PUT_IN:
+        word = "Yes, by the last that was recorded of it"
+    elif "from" in led and last.senses & _TAKEN_OUT:
+        word = "No, by the last that was recorded of it"
+    else:
+        return NOTHING
+    return Result((telling.claim(f"{word}: {telling.tell(last)}", last.sources),), 0.7)
+
+
+def _last_told(asking: Asking) -> Event | None:
+    """The last that is told of what a state is asked of, standing about left out."""
+    subjects = [a.mention.keys for a in asking.wanted.mentions if a.mention]
+    told = [
+        event for event in asking.ground.every(replace(asking.wanted, places=()))
+        if event.senses and not asks_state(Pattern("", event.senses, {}, (), None)) and not event.negated
+        and all(any(filler.keys & keys for filler in event.fillers()) for keys in subjects)
+    ]  # fmt: skip
+    return max(told, key=lambda event: event.end_ms, default=None) if subjects else None
 
 
 # --- presence and what went on --------------------------------------------------------------------------------------------
@@ -451,6 +519,9 @@ def present(asking: Asking) -> Result:
         return NOTHING
     named = {who: own for who, own in found.items() if not anonymous(who, "person")}
     shown = named or found
+    if asking.question.extreme is not None:
+        shown = _extreme(shown, asking.question.extreme)
+        found = {**_extreme(found, asking.question.extreme), **shown}
     sources = [own[0].source for own in shown.values()]
     tz = sources[0].chunk.tz
     when_ = telling.span(
@@ -462,6 +533,14 @@ def present(asking: Asking) -> Result:
         text += f" Also seen, but not named: {telling.listed(unnamed)}."
     head = Claim(text, telling.citations(sources, most=max(8, len(shown))))
     return Result((head,), 0.7, f"{len(shown)} people")
+
+
+def _extreme(found: Mapping[str, list[Sighting]], which: str) -> dict[str, list[Sighting]]:
+    """Whoever came first, or was there last, with the first or the last stay; several where captions tell them no further apart."""
+    stayed = stays([sighting for own in found.values() for sighting in own])
+    edge = max(s.end_ms for s in stayed) if which == "last" else min(s.start_ms for s in stayed)
+    chosen = [s for s in stayed if (s.end_ms if which == "last" else s.start_ms) == edge]
+    return {telling.bare(stay.who): list(stay.sightings) for stay in chosen}
 
 
 def _together(one: Sighting, other: Sighting) -> bool:
@@ -488,6 +567,9 @@ def _sightings(asking: Asking) -> list[Sighting]:
         seen = _at_the_time(seen, asking.event)
     low, high = ground.filters.start_ms, ground.filters.end_ms
     seen = [s for s in seen if (low is None or s.end_ms > low) and (high is None or s.start_ms < high)]
+    if asking.event is not None and asking.question.around is not None and asking.question.around.how == "before":
+        told = {(source.chunk.document, source.line.offset_ms, source.line.text) for source in asking.event.sources}
+        seen = [s for s in seen if (s.source.chunk.document, s.source.line.offset_ms, s.source.line.text) not in told]
     for place in wanted.places:
         seen = at(place, seen)
     if subjects:
