@@ -255,3 +255,8 @@ def test_a_question_in_another_language_is_told_that_rules_read_english(graph: V
 
 def test_whether_a_thing_is_in_another_is_not_told_by_where_it_was_seen(graph: VGraph) -> None:
     assert graph.ask("Is kettle 3 in cup 8?").status is AnswerStatus.not_found
+
+
+def test_where_somebody_was_at_a_moment_is_found_by_what_tells_who_was_there(graph: VGraph) -> None:
+    assert "Ana Ruiz" in value(graph.ask("Who was in the kitchen at 10:00:07 on 2026-05-04?"))
+    assert value(graph.ask("Where was Ana Ruiz at 10:00:07 on 2026-05-04?")).startswith("Ana Ruiz: the kitchen")

@@ -20,6 +20,8 @@ from vgraph.retrieve.verbs import MUTUAL
 from vgraph.types import Claim
 
 MOST_TOLD = 8
+MOMENT_MS = 60_000
+"""A time that is asked about and no longer than this is read whole."""
 NEXT_TO_MS = 120_000
 """How far from an event `just after` it reaches."""
 
@@ -556,8 +558,9 @@ def _sightings(asking: Asking) -> list[Sighting]:
         return []
     asked = wanted.asked.argument if wanted.asked and wanted.asked.argument.mention else None
     if subjects or asked:
-        keys = sorted({key for a in (subjects or [asked]) if a and a.mention for key in a.mention.keys})
-        clips: Sequence[str] = ground.facts.clips_of(keys, ground.filters)
+        keys = sorted({key for a in (subjects or (asked,)) if a and a.mention for key in a.mention.keys})
+        clips: Sequence[str] = (*ground.facts.clips_of(keys, ground.filters), *_clips_of_a_moment(ground))
+        clips = tuple(dict.fromkeys(clips))
     elif asking.event is not None:
         clips = ground.facts.clips_between(replace(ground.filters, cameras=asking.event.cameras))
     else:
@@ -575,6 +578,13 @@ def _sightings(asking: Asking) -> list[Sighting]:
     if subjects:
         seen = [s for s in seen if any(a.mention and s.who.keys & a.mention.keys for a in subjects)]
     return seen
+
+
+def _clips_of_a_moment(ground: Ground) -> tuple[str, ...]:
+    """All that was recorded in a short time that is asked about, so that where somebody was rests on what who was there rests on."""
+    low, high = ground.filters.start_ms, ground.filters.end_ms
+    short = low is not None and high is not None and high - low <= MOMENT_MS
+    return ground.facts.clips_between(ground.filters) if short else ()
 
 
 def _at_the_time(seen: Sequence[Sighting], event: Event) -> list[Sighting]:
