@@ -130,10 +130,73 @@ def test_what_is_of_no_known_kind_is_not_counted(graph: VGraph, question: str, w
     assert answer.status is AnswerStatus.not_found and word in answer.text
 
 
+@pytest.mark.parametrize(
+    "question", ["Was Cy Dorn or Di Egan in the kitchen?", "Did Bo Lind or Cy Dorn pick up kettle 3?"]
+)
+def test_of_somebody_unknown_that_an_or_joins_nothing_is_denied(graph: VGraph, question: str) -> None:
+    answer = graph.ask(question)
+    assert answer.status is AnswerStatus.not_found and "cy dorn" in answer.text
+
+
 def test_of_those_that_an_or_joins_any_will_do(graph: VGraph) -> None:
     assert value(graph.ask("Did Bo Lind or Ana Ruiz pick up kettle 3?")).startswith("Yes:")
     assert value(graph.ask("Did Bo Lind pick up kettle 3 or cup 8?")).startswith("Yes:")
     assert value(graph.ask("Did Ana Ruiz pick up kettle 3 or cup 8?")).startswith("Yes:")
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Were Ana Ruiz and Bo Lind together in the kitchen?", "Yes: Ana Ruiz and Bo Lind were"),
+        ("Was Bo Lind with Ana Ruiz?", "Yes:"),
+        ("Was Bo Lind or Cy Dorn in the kitchen?", "Yes: Bo Lind"),
+    ],
+)
+def test_several_are_where_all_of_them_were_seen(graph: VGraph, question: str, right: str) -> None:
+    assert value(graph.ask(question, graph.filters(cameras=["north"]))).startswith(right)
+
+
+@pytest.mark.parametrize(
+    "question", ["Was Ana Ruiz with Cy Dorn in the kitchen?", "Were Ana Ruiz and Cy Dorn together in the kitchen?"]
+)
+def test_whoever_is_not_known_is_not_left_out_of_the_question(graph: VGraph, question: str) -> None:
+    answer = graph.ask(question)
+    assert answer.status is AnswerStatus.not_found and "cy dorn" in answer.text
+
+
+def test_the_time_of_several_is_what_their_stays_share(graph: VGraph) -> None:
+    alone = value(graph.ask("How long was Bo Lind in the kitchen?"))
+    assert (
+        value(graph.ask("How long were Ana Ruiz and Bo Lind together in the kitchen?")).split(",")[0]
+        == alone.split(",")[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Didn't Ana Ruiz pick up kettle 3?", "Yes: "),
+        ("Did Ana Ruiz never pick up kettle 3?", "No: "),
+        ("Did Bo Lind never pick up kettle 3?", "Yes, as far as"),
+        ("Did nobody pick up kettle 3?", "No: "),
+        ("Was there nobody in the kitchen?", "No: "),
+    ],
+)
+def test_a_denial_turns_the_answer_round_or_asks_the_same(graph: VGraph, question: str, right: str) -> None:
+    assert value(graph.ask(question)).startswith(right)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many people were not in the kitchen?",
+        "Who did not pick up kettle 3?",
+        "Did Ana Ruiz leave without kettle 3?",
+    ],
+)
+def test_a_denial_that_rules_do_not_read_is_not_answered(graph: VGraph, question: str) -> None:
+    answer = graph.ask(question)
+    assert answer.status is AnswerStatus.not_found and "denies" in answer.text
 
 
 def test_a_time_that_nobody_recorded_is_not_recorded(graph: VGraph) -> None:

@@ -70,5 +70,16 @@ def test_a_relation_reads_as_a_clause() -> None:
     assert told.passive and roles(told) == {"theme": ["kettle 3"], "into": ["grey truck"]}
 
 
+def test_of_several_that_an_or_joins_each_is_marked() -> None:
+    text = "Did Ana Ruiz or Bo Lind lift kettle 3?"
+    clause = question_clause(text, mentions(text))
+    assert clause is not None
+    assert [a.alternative for a in clause.roles["agent"]] == [True, True] and not clause.roles["theme"][0].alternative
+
+
+def test_a_role_with_nothing_in_it_is_no_role() -> None:
+    assert Clause("be", roles={"in": ()}).senses == frozenset(["stay"])
+
+
 def test_what_is_denied_is_told_as_denied() -> None:
     assert question_clause("Ana Ruiz did not lift kettle 3", mentions("Ana Ruiz did not lift kettle 3")).negated  # type: ignore[union-attr]

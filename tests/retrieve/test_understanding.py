@@ -88,5 +88,23 @@ def test_a_question_is_brought_to_plain_words() -> None:
     assert plainly_asked("Could you please tell me the time at which Bo Lind left?") == "when Bo Lind left?"
 
 
+@pytest.mark.parametrize(
+    ("question", "denial"),
+    [
+        ("Did Ana Ruiz lift kettle 3?", ""),
+        ("Didn't Ana Ruiz lift kettle 3?", ""),
+        ("Did Ana Ruiz lift kettle no 3?", ""),
+        ("Did Ana Ruiz never lift kettle 3?", "opposite"),
+        ("Was no one in the kitchen?", "opposite"),
+        ("Did nobody not lift kettle 3?", "unread"),
+        ("Did Ana Ruiz lift kettle 3 but not truck X-1?", "unread"),
+        ("Who never lifted kettle 3?", "unread"),
+    ],
+)
+def test_what_a_question_denies(question: str, denial: str) -> None:
+    asked = read(question, NAMES)
+    assert asked.denial == denial and (denial == "unread" or asked.form == "yes_no")
+
+
 def test_a_question_without_a_word_asks_nothing() -> None:
     assert wordless("???") and not wordless("Wer?")

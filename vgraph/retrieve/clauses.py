@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from vgraph.retrieve.english import named, words
@@ -642,12 +643,16 @@ def _without_verb(items: Sequence[_Item]) -> Clause | None:
     subjects = [a for a in loose if a.asked] or loose[:1]
     others = [a for a in loose if a not in subjects]
     if subjects:
-        together = [] if subjects[0].asked else [a for a in others if a.mention is not None]
+        together = [] if subjects[0].asked else [a for a in others if a.mention is not None or _after_and(items, a)]
         roles["agent"] = [*subjects, *together]
         if subjects[0].asked and others:
             roles["theme"] = others
     negated = any(item.kind == "not" for item in items)
     return Clause("be", roles=_filled(roles), negated=negated)
+
+
+def _after_and(items: Sequence[_Item], argument: Argument) -> bool:
+    return any(item.kind == "and" and other.argument is argument for item, other in pairwise(items))
 
 
 def _doing(items: Sequence[_Item], loose: Sequence[Argument]) -> Clause | None:

@@ -10,7 +10,7 @@ from typing import Any
 from vgraph.retrieve.clauses import Argument, Mention
 from vgraph.retrieve.events import Event, events
 from vgraph.retrieve.facts import MOST_CLIPS, Covered, Facts, Told
-from vgraph.retrieve.matching import ALIKE, Match, Pattern, matches, verb_score
+from vgraph.retrieve.matching import ALIKE, Match, Pattern, all_or_any, matches, verb_score
 from vgraph.retrieve.presence import Sighting, is_at, sightings
 from vgraph.retrieve.verbs import STATES
 from vgraph.types import Evidence, EvidenceChunk, Filters
@@ -81,7 +81,7 @@ class Ground:
         if not places or any(filler.type == "location" for filler in event.roles.get("place", ())):
             return True
         stood = self.stood(event)
-        return stood is None or all(is_at(place, stood) for place in places)
+        return stood is None or all_or_any(places, lambda place: is_at(place, stood))
 
     def stood(self, event: Event) -> Sighting | None:
         """Where somebody of an event is told to be in the captions next to it; None where none tells."""

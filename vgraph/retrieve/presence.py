@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from vgraph.retrieve.clauses import Argument
 from vgraph.retrieve.events import Event, Filler, Source, anonymous, events
@@ -135,6 +136,49 @@ def stays(seen: Sequence[Sighting], gap_ms: int = GAP_MS) -> list[Stay]:
                 done.append(stay)
             open_[key] = Stay(sighting.who, sighting.place, sighting.start_ms, sighting.end_ms, (sighting,))
     return sorted([*done, *open_.values()], key=lambda s: (s.start_ms, s.end_ms))
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A time in which several were at one place, with a stay of each."""
+
+    start_ms: int
+    end_ms: int
+    stays: tuple[Stay, ...]
+
+
+def meetings(parties: Sequence[Sequence[Sighting]]) -> list[Meeting]:
+    """When all parties were at one place at one time, each time once."""
+    found: list[Meeting] = []
+    for own in product(*(stays(seen) for seen in parties)):
+        start, end = max(stay.start_ms for stay in own), min(stay.end_ms for stay in own)
+        if start < end and _at_one_place(own):
+            found.append(Meeting(start, end, own))
+    return _without_overlap(found)
+
+
+def _at_one_place(own: Sequence[Stay]) -> bool:
+    """By what is said of all of them, or else by the camera that shows them."""
+    said = all(any(s.said for s in stay.sightings) for stay in own)
+    return bool(frozenset.intersection(*(_places(stay) if said else _cameras(stay) for stay in own)))
+
+
+def _places(stay: Stay) -> frozenset[str]:
+    return frozenset(place for s in stay.sightings for place in s.places)
+
+
+def _cameras(stay: Stay) -> frozenset[str]:
+    return frozenset(s.source.chunk.camera for s in stay.sightings)
+
+
+def _without_overlap(found: Sequence[Meeting]) -> list[Meeting]:
+    kept: list[Meeting] = []
+    for meeting in sorted(found, key=lambda m: (m.start_ms, m.end_ms)):
+        if kept and meeting.start_ms <= kept[-1].end_ms:
+            kept[-1] = replace(kept[-1], end_ms=max(kept[-1].end_ms, meeting.end_ms))
+        else:
+            kept.append(meeting)
+    return kept
 
 
 def _who(filler: Filler) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from vgraph.retrieve.clauses import Argument, Clause, Mention, is_verb, question_clause
+from vgraph.retrieve.denial import Denial, denied
 from vgraph.retrieve.english import patterns
 from vgraph.retrieve.matching import Pattern, pattern
 from vgraph.retrieve.naming import Names
@@ -64,6 +65,14 @@ class Question:
     extreme: Literal["first", "last"] | None = None
     things: tuple[Mention, ...] = ()
     camera_asked: bool = False
+    denial: Denial = ""
+    """What of it is denied: the answer to the rest is turned round (`opposite`), or there is none (`unread`)."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether those it names are meant at one time: `together`, `with`."""
+        told = re.search(r"\b(?:together|at the same time|at once|simultaneously)\b", self.body, re.IGNORECASE)
+        return bool(told) or (self.pattern is not None and "with" in self.pattern.roles)
 
     @property
     def named(self) -> tuple[Mention, ...]:
@@ -85,7 +94,11 @@ def plainly_asked(text: str) -> str:
 
 def read(text: str, names: Names) -> Question:
     """A question read by rules, with the entities it names."""
-    body = plainly_asked(without_times(text))
+    body, denial = denied(plainly_asked(without_times(text)))
+    return replace(_read(text, body, names), denial=denial)
+
+
+def _read(text: str, body: str, names: Names) -> Question:
     form = form_of(body)
     body = re.sub(r"^\W*(?:is it so that|in which order)\b", "", body, flags=re.IGNORECASE).strip() or body
     camera = form == "where" and bool(re.search(r"\b(?:camera|cam|feed)s?\b", text, re.IGNORECASE))

@@ -26,6 +26,7 @@ SPOKEN = frozenset(["where", "when", "who", "what", "how_many"])
 """Forms that may be answered by what was said."""
 NOT_FOUND = "Not found: nothing that was recorded answers this."
 NOT_ENGLISH = "Not found: rules read English, and most words of this question are none that they know."
+NO_DENIAL = "Not found: rules do not read what this question denies."
 NOT_RECORDED = "Not recorded: no camera asked about covers that time."
 
 
@@ -48,6 +49,8 @@ def answer_by_rules(text: str, toolbox: Toolbox, filters: Filters, choices: Sequ
 def _answered(question: Question, ground: Ground) -> Answer:
     if question.form == "why":
         return _understood(_why(ground), question, None)
+    if question.denial == "unread" or (question.denial and question.form != "yes_no"):
+        return _understood(_without(ground, AnswerStatus.not_found, NO_DENIAL), question, None)
     found: Found | None = None
     if question.around is not None:
         found = found_around(question.around, ground)

@@ -13,13 +13,14 @@ from vgraph.agents.rules.voices import conversation
 from vgraph.retrieve.clauses import Argument
 from vgraph.retrieve.events import Event, Filler, Source, anonymous
 from vgraph.retrieve.ground import Ground, asks_sight, asks_state
-from vgraph.retrieve.matching import Match, Pattern, answers, happened_at, of_kind
-from vgraph.retrieve.presence import Sighting, Stay, at, people, stays
+from vgraph.retrieve.matching import Match, Pattern, all_or_any, answers, happened_at, of_kind
+from vgraph.retrieve.presence import Meeting, Sighting, Stay, is_at, meetings, people, stays
 from vgraph.retrieve.understanding import Form, Question
 from vgraph.retrieve.verbs import MUTUAL
 from vgraph.types import Claim
 
 MOST_TOLD = 8
+NOT_TOGETHER = "Not found: nothing that was recorded shows them there at one time."
 MOMENT_MS = 60_000
 """A time that is asked about and no longer than this is read whole."""
 NEXT_TO_MS = 120_000
@@ -135,6 +136,8 @@ def when(asking: Asking) -> Result:
 
 def _when_there(asking: Asking) -> Result:
     seen = _sightings(asking)
+    if asking.question.joint and len(named := _named_together(asking)) > 1:
+        return _when_together(_parties(seen, named))
     found = stays(seen)
     if not found:
         return NOTHING
@@ -146,6 +149,18 @@ def _when_there(asking: Asking) -> Result:
     parts = [f"{telling.span(s.start_ms, s.end_ms, tz)} at the {s.place}" for s in found[:MOST_TOLD]]
     sources = [sighting.source for stay in found for sighting in (stay.sightings[0], stay.sightings[-1])]
     return Result((telling.claim(f"{_capital(telling.bare(found[0].who))}: {'; '.join(parts)}.", sources),), 0.7)
+
+
+def _when_together(parties: Sequence[Sequence[Sighting]]) -> Result:
+    found = meetings(parties)
+    if not found:
+        return Result((), why=NOT_TOGETHER)
+    parts = _told_meetings(found, parties[0][0].source.chunk.tz)
+    return Result((telling.claim(f"{_capital(parts)}.", _first_seen(found)),), 0.7)
+
+
+def _told_meetings(found: Sequence[Meeting], tz: str) -> str:
+    return "; ".join(f"{telling.span(m.start_ms, m.end_ms, tz)} at the {m.stays[0].place}" for m in found[:MOST_TOLD])
 
 
 def where(asking: Asking) -> Result:
@@ -249,7 +264,10 @@ def _length(event: Event, ground: Ground) -> tuple[int, bool]:
 
 
 def _how_long_there(asking: Asking) -> Result:
-    """From its arrival to its departure, where both are told; else by sightings."""
+    """From its arrival to its departure, where both are told; else by sightings. Of several: while all were there."""
+    named = _named_together(asking)
+    if len(named) > 1:
+        return _how_long_together(asking, named)
     between = _between(asking)
     if between is not None:
         came, left = between
@@ -264,6 +282,36 @@ def _how_long_there(asking: Asking) -> Result:
     sources = [sighting.source for stay in found for sighting in (stay.sightings[0], stay.sightings[-1])]
     text = f"{telling.length(total)}, as far as it was seen: {parts}."
     return Result((telling.claim(text, sources),), 0.6, f"{len(found)} stays")
+
+
+def _how_long_together(asking: Asking, named: Sequence[Argument]) -> Result:
+    parties = _parties(_sightings(asking), named)
+    found = meetings(parties)
+    if not found:
+        return Result((), why=NOT_TOGETHER)
+    total = sum(meeting.end_ms - meeting.start_ms for meeting in found)
+    parts = _told_meetings(found, parties[0][0].source.chunk.tz)
+    text = f"{telling.length(total)}, as far as they were seen together: {parts}."
+    return Result((telling.claim(text, _first_seen(found)),), 0.6, f"{len(found)} stretches with all of them")
+
+
+def _named_together(asking: Asking) -> tuple[Argument, ...]:
+    """Those named who are all meant: not those that an `or` joins."""
+    return tuple(a for a in asking.wanted.mentions if not a.alternative)
+
+
+def _parties(seen: Sequence[Sighting], named: Sequence[Argument]) -> list[list[Sighting]]:
+    """The sightings of each."""
+    return [[s for s in seen if a.mention and s.who.keys & a.mention.keys] for a in named]
+
+
+def _first_seen(found: Sequence[Meeting]) -> list[Source]:
+    """A sighting of each at the time of their meetings."""
+    return [
+        min(stay.sightings, key=lambda s: abs(s.start_ms - meeting.start_ms)).source
+        for meeting in found
+        for stay in meeting.stays
+    ]
 
 
 def _between(asking: Asking) -> tuple[Event, Event] | None:
@@ -413,6 +461,22 @@ def sequence(asking: Asking) -> Result:
 
 
 def yes_no(asking: Asking) -> Result:
+    """Yes or no; the other of the two where the question denies it: `never`, `nobody`."""
+    result = _yes_or_no(asking)
+    if asking.question.denial != "opposite":
+        return result
+    return replace(result, claims=tuple(replace(claim, text=_opposite(claim.text)) for claim in result.claims))
+
+
+def _opposite(text: str) -> str:
+    """`No, not as far as it was recorded` is yes as far as it was, to a question that denies."""
+    for said, meant in (("No, not ", "Yes, not "), ("No", "Yes"), ("Yes", "No")):
+        if text.startswith(said):
+            return (meant + text.removeprefix(said)).replace("Yes, not as far", "Yes, as far")
+    return text
+
+
+def _yes_or_no(asking: Asking) -> Result:
     """Yes where the event is told; no where it is told of somebody else instead."""
     if asks_state(asking.wanted):
         return _was_there(asking)
@@ -421,7 +485,8 @@ def yes_no(asking: Asking) -> Result:
         return Result((telling.claim(f"Yes: {telling.tell(found[0].event)}", found[0].event.sources),), _sure(found))
     for role in ("agent", "to", "from", "into", "theme"):
         others = [a for a in asking.wanted.roles.get(role, ()) if a.mention is not None]
-        if not others or (role == "theme" and not asking.wanted.roles.get("agent")):
+        unknown = any(a in asking.wanted.unknown for a in asking.wanted.roles.get(role, ()))
+        if not others or unknown or (role == "theme" and not asking.wanted.roles.get("agent")):
             continue
         instead = asking.ground.find(
             replace(asking.wanted, roles={r: f for r, f in asking.wanted.roles.items() if r != role})
@@ -451,6 +516,9 @@ def _was_there(asking: Asking) -> Result:
     if _within_a_thing(asking.wanted):
         return _is_in(asking)
     seen = _sightings(asking)
+    named = _named_together(asking)
+    if len(named) > 1:
+        return _were_there(asking, seen, named)
     if seen:
         first = stays(seen)[0]
         tz = seen[0].source.chunk.tz
@@ -459,7 +527,12 @@ def _was_there(asking: Asking) -> Result:
     elsewhere = _sightings(
         replace(asking, question=replace(asking.question, pattern=replace(asking.wanted, places=())))
     )
-    if elsewhere and asking.wanted.places:
+    if (
+        elsewhere
+        and not asking.wanted.unknown
+        and asking.wanted.places
+        and any(a.mention for a in asking.wanted.mentions)
+    ):
         first = stays(elsewhere)[0]
         at_ = telling.span(first.start_ms, first.end_ms, elsewhere[0].source.chunk.tz)
         text = f"No, not as far as it was recorded: {telling.bare(first.who)} was at the {first.place}, {at_}."
@@ -500,6 +573,24 @@ def _last_told(asking: Asking) -> Event | None:
         and all(any(filler.keys & keys for filler in event.fillers()) for keys in subjects)
     ]  # fmt: skip
     return max(told, key=lambda event: event.end_ms, default=None) if subjects else None
+
+
+def _were_there(asking: Asking, seen: Sequence[Sighting], named: Sequence[Argument]) -> Result:
+    """Whether all were there, and at one time where that is asked."""
+    parties = _parties(seen, named)
+    missing = [a.text for a, own in zip(named, parties, strict=True) if not own]
+    if missing:
+        return Result((), why=f"Not found: nothing that was recorded shows {telling.listed(missing)} there.")
+    met = meetings(parties)
+    tz = seen[0].source.chunk.tz
+    if met:
+        who_ = telling.listed([telling.bare(stay.who) for stay in met[0].stays])
+        text = f"Yes: {who_} were at the {met[0].stays[0].place}, {telling.span(met[0].start_ms, met[0].end_ms, tz)}."
+        return Result((telling.claim(text, _first_seen(met[:1])),), 0.8)
+    each = [stays(own)[0] for own in parties]
+    told = [f"{telling.bare(s.who)} was at the {s.place}, {telling.span(s.start_ms, s.end_ms, tz)}" for s in each]
+    word = "No, not together as far as it was recorded" if asking.question.joint else "Yes, but not at one time"
+    return Result((telling.claim(f"{word}: {telling.listed(told)}.", [s.sightings[0].source for s in each]),), 0.6)
 
 
 # --- presence and what went on --------------------------------------------------------------------------------------------
@@ -554,7 +645,7 @@ def _sightings(asking: Asking) -> list[Sighting]:
     """Sightings of whom the question names, at the place it names, in the time it asks about."""
     wanted, ground = asking.wanted, asking.ground
     subjects = [a for found in wanted.roles.values() for a in found if a.mention is not None and not a.asked]
-    if wanted.unknown:
+    if not _all_known(wanted, subjects):
         return []
     asked = wanted.asked.argument if wanted.asked and wanted.asked.argument.mention else None
     if subjects or asked:
@@ -573,11 +664,17 @@ def _sightings(asking: Asking) -> list[Sighting]:
     if asking.event is not None and asking.question.around is not None and asking.question.around.how == "before":
         told = {(source.chunk.document, source.line.offset_ms, source.line.text) for source in asking.event.sources}
         seen = [s for s in seen if (s.source.chunk.document, s.source.line.offset_ms, s.source.line.text) not in told]
-    for place in wanted.places:
-        seen = at(place, seen)
+    seen = [s for s in seen if all_or_any(wanted.places, lambda place, s=s: is_at(place, s))]  # type: ignore[misc]
     if subjects:
         seen = [s for s in seen if any(a.mention and s.who.keys & a.mention.keys for a in subjects)]
-    return seen
+    kinds = [a for found in wanted.roles.values() for a in found if a.open and a.kind and not a.asked]
+    return [s for s in seen if all(of_kind(s.who, a) for a in kinds)]
+
+
+def _all_known(wanted: Pattern, subjects: Sequence[Argument]) -> bool:
+    """Whether everybody is known by name, or at least one of those that an `or` joins."""
+    others = all(a.alternative for a in wanted.unknown) and not any(a.words and not a.mention for a in wanted.places)
+    return not wanted.unknown or (others and any(a.alternative for a in subjects))
 
 
 def _clips_of_a_moment(ground: Ground) -> tuple[str, ...]:
@@ -607,7 +704,7 @@ def happenings(asking: Asking) -> Result:
             e for e in told if all(any(f.keys & a.mention.keys for f in e.fillers()) for a in subjects if a.mention)
         ]
     places = wanted.places if wanted else ()
-    told = [e for e in told if all(_at(place, e) for place in places)]
+    told = [e for e in told if all_or_any(places, lambda place, e=e: _at(place, e))]  # type: ignore[misc]
     low, high = asking.ground.filters.start_ms, asking.ground.filters.end_ms
     told = [e for e in told if (low is None or e.start_ms >= low - 1_000) and (high is None or e.start_ms < high)]
     doings = [e for e in told if e.senses and not e.senses <= {"stay", "see"}] or told
