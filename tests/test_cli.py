@@ -135,7 +135,7 @@ def test_ingest_reports_each_video_and_the_same_again_changes_nothing(here: Path
 
 def test_an_answer_leads_to_camera_time_file_and_place(inside: Path) -> None:
     text = run("ask", "Who hands over crate 25?").stdout
-    assert "answered (rules)" in text and "Ana hands crate 25 to Bob." in text
+    assert "answered (rules, confidence" in text and "Ana hands crate 25 to Bob." in text
     place = f"camera Dock, 2026-03-03 09:00:00 CET, {inside / 'dock.mp4'} at 0:00:00.5-0:00:02.5 [chunk "
     assert place in text
     assert value("ask", "Who hands over crate 25?")["claims"][0]["citations"][0]["camera"] == "dock"
@@ -345,7 +345,7 @@ def test_a_database_file_that_is_none_is_told_and_left_alone(spoil: Spoil, here:
             2,
             "no clock is that wrong",
         ),
-        (["retention", "--camera", "dock", "--keep", "999999999999999d"], 2, "a thousand years at most"),
+        (["retention", "--camera", "dock", "--keep", "999999999999999d"], 2, "a century at most"),
         (["communities", "--document", "nope"], 4, "no document 'nope'"),
         (["analytics", "counts", "--every", "1ms"], 2, "must be a second or more"),
         (["analytics", "together", "--least", "999999999999999h"], 2, "a century at most"),

@@ -61,7 +61,7 @@ def test_egolife_asks_at_a_moment_of_the_week(tmp_path: Path) -> None:
     found = read_dataset("egolife", egolife(tmp_path, ego()))
     (question,) = found.questions
     day = 86_400_000
-    assert question.asked == "Who watered the fern?\nA. Ana\nB. Ben\nC. Cem\nD. Dora"
+    assert (question.text, question.choices) == ("Who watered the fern?", ("Ana", "Ben", "Cem", "Dora"))
     assert (question.id, question.kind, question.right, question.cameras) == (
         "A9_ZOE_17",
         "EventRecall",
