@@ -139,7 +139,7 @@ def test_a_camera_is_removed_with_all_its_documents(here: Path) -> None:
 def test_retention_is_set_and_kept(here: Path) -> None:
     captioned(here / "dock.mp4")
     assert run("ingest", "dock.mp4").exit_code == 0
-    assert value("retention", "--camera", "Dock", "--keep", "90000d") == []
+    assert value("retention", "--camera", "Dock", "--keep", "30000d") == []
     [expired] = value("retention", "--camera", "Dock", "--keep", "1s")
     assert expired["whole"] and value("documents") == []
     assert "nothing is older" in run("retention").stderr

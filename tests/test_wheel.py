@@ -79,7 +79,7 @@ def test_every_file_of_the_package_is_inside_and_nothing_else(wheel: zipfile.Zip
     }
     inside = {name for name in wheel.namelist() if ".dist-info/" not in name and not name.startswith("vgraph/_arango/")}
     assert inside == own
-    assert {"vgraph/prompts/answer.md", "vgraph/models/coco.names", "vgraph/py.typed"} <= inside
+    assert {"vgraph/prompts/answerer.md", "vgraph/models/coco.names", "vgraph/py.typed"} <= inside
 
 
 def test_the_command_the_licence_and_the_extras_are_declared(wheel: zipfile.ZipFile) -> None:

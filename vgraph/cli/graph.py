@@ -132,6 +132,8 @@ def kept_ms(text: str) -> int | None:
     """A length of time as ms, None for `forever`. Raises UserError for another form, and for none at all."""
     if text.strip().lower() == "forever":
         return None
+    if text.strip().isdecimal():  # a forgotten unit would remove all but some seconds
+        raise UserError(f"--keep {text!r} has no unit: write 30d, 12h, 2w or `forever`")
     length = duration(text, "--keep")
     if length <= 0:
         raise UserError(f"--keep {text!r}: nothing would be kept; write a length of time such as 30d, or `forever`")
