@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, Final
+from typing import ClassVar, Final
 
 from vgraph.errors import ModelError
-from vgraph.models.loading import clean, local, require, title, translated
+from vgraph.models.loading import clean, translated
+from vgraph.models.sentence_transformers import Loaded
 
 DEFAULT_RERANKER: Final = "cross-encoder/ms-marco-MiniLM-L6-v2"
 _BATCH: Final = 32
 
 
-class CrossEncoderReranker:
+class CrossEncoderReranker(Loaded):
     """A model of one output a pair (a sequence classifier with one label): the higher, the more a text answers the question."""
 
-    def __init__(self, model: str, *, name: str | None = None, device: str = "cpu", threads: int = 2) -> None:
-        self.name = f"sentence-transformers:{name or title(model)}"
-        self._source, self._device, self._threads = local(model), device, threads
-
-    @cached_property
-    def _model(self) -> Any:
-        package = require("sentence_transformers", stage="rerank", model=self.name)
-        with translated("load", self.name):
-            require("torch").set_num_threads(self._threads)
-            require("transformers").utils.logging.disable_progress_bar()
-            return package.CrossEncoder(self._source, device=self._device)
+    loads: ClassVar[str] = "CrossEncoder"
+    stage: ClassVar[str] = "rerank"
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """A score each, comparable within one question. Texts beyond the model's length are read as far as it goes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from vgraph.models.loading import clean, local, require, title, translated
 
@@ -18,8 +18,11 @@ DEFAULT_IMAGE: Final = "sentence-transformers/clip-ViT-B-32"
 _BATCH: Final = 32
 
 
-class _Loaded:
-    """A SentenceTransformer that is loaded when it is first needed."""
+class Loaded:
+    """A model of the package that is loaded when it is first needed. `loads`: by which of its classes; `stage`: what it is needed for."""
+
+    loads: ClassVar[str] = "SentenceTransformer"
+    stage: ClassVar[str] = "embed"
 
     def __init__(self, model: str, *, name: str | None = None, device: str = "cpu", threads: int = 2) -> None:
         self.name = f"sentence-transformers:{name or title(model)}"
@@ -27,12 +30,14 @@ class _Loaded:
 
     @cached_property
     def _model(self) -> Any:
-        package = require("sentence_transformers", stage="embed", model=self.name)
+        package = require("sentence_transformers", stage=self.stage, model=self.name)
         with translated("load", self.name):
             require("torch").set_num_threads(self._threads)
             require("transformers").utils.logging.disable_progress_bar()
-            return package.SentenceTransformer(self._source, device=self._device)
+            return getattr(package, self.loads)(self._source, device=self._device)
 
+
+class _Embedding(Loaded):
     def _encoded(self, encode: Any, inputs: Sequence[Any]) -> NDArray[np.float32]:
         import numpy as np
 
@@ -47,7 +52,7 @@ class _Loaded:
         return np.asarray(made, np.float32).reshape(len(inputs), -1)
 
 
-class SentenceTransformerEmbedder(_Loaded):
+class SentenceTransformerEmbedder(_Embedding):
     """Text embeddings; questions get the model's own query prompt where it has one."""
 
     @cached_property
@@ -63,7 +68,7 @@ class SentenceTransformerEmbedder(_Loaded):
         return self._encoded(encode, [clean(text) for text in texts])
 
 
-class SentenceTransformerImages(_Loaded):
+class SentenceTransformerImages(_Embedding):
     """Pictures and texts in one space."""
 
     @cached_property

@@ -7,11 +7,10 @@ the plain one (`who …`, `when …`). What no rule reads keeps its words, and t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from vgraph.retrieve.clauses import Argument, Clause, Mention, is_verb, question_clause
+from vgraph.retrieve.clauses import Argument, Clause, Mention, question_clause
 from vgraph.retrieve.denial import Denial, denied
 from vgraph.retrieve.english import patterns
 from vgraph.retrieve.matching import Pattern, pattern
@@ -235,8 +234,3 @@ def _tells_event(clause: Clause, text: str) -> bool:
 def wordless(text: str) -> bool:
     """Whether a question has no word at all: `???`."""
     return not re.search(r"[^\W_]", text)
-
-
-def words_asked(question: Question) -> Sequence[str]:
-    """Verbs and nouns that no rule knows, for whoever has to say what was not understood."""
-    return [word for word in re.findall(r"\w+", question.body) if is_verb(word)]

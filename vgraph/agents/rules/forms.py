@@ -23,8 +23,6 @@ MOST_TOLD = 8
 NOT_TOGETHER = "Not found: nothing that was recorded shows them there at one time."
 MOMENT_MS = 60_000
 """A time that is asked about and no longer than this is read whole."""
-NEXT_TO_MS = 120_000
-"""How far from an event `just after` it reaches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ NAME = "egolife"
 FILES = ("EgoLifeQA/EgoLifeQA_*.json", "EgoLifeQA_*.json", "**/EgoLifeQA_*.json")
 FRAMES_A_SECOND = 20
 DAY_MS = 86_400_000
-CLIP_MS = 30_000
 INSTANT_MS = 1000
 _TOKEN = re.compile(r"DAY(\d+)|(\d{6,8})")
 _CLIP = re.compile(r"DAY(\d+)_(.+)_(\d{8})")

@@ -21,7 +21,6 @@ from vgraph.ingest.identity.decisions import (
     rulings,
     standing,
 )
-from vgraph.ingest.keys import edge_key
 from vgraph.store import Store
 
 ATTEMPTS = 10
@@ -187,9 +186,3 @@ def _path(couple: Pair, ruled: Mapping[Pair, Any]) -> set[int]:
         here, number = came[here]
         numbers.add(number)
     return numbers
-
-
-def pair_key(one: str, other: str) -> str:
-    """Key of the SAME_AS edge of two entities (keys)."""
-    first, second = (f"entities/{key}" for key in pair(one, other))
-    return edge_key(first, "SAME_AS", second)
